@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* The rows of the table of calls, and what each call may touch. */
+#include <linux/mman.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "harness/program/call_table.h"
+
+#define VM_NR_MSEAL 462 /* the same on every architecture; older libc headers lack it */
+
+static const struct vm_word mmap_words[] = {
+	{ "anon", MAP_ANONYMOUS }, { "private", MAP_PRIVATE },		 { "shared", MAP_SHARED },
+	{ "fixed", MAP_FIXED },	   { "noreplace", MAP_FIXED_NOREPLACE }, { NULL, 0 },
+};
+
+static const struct vm_word mremap_words[] = {
+	{ "maymove", MREMAP_MAYMOVE },
+	{ "fixed", MREMAP_FIXED },
+	{ "dontunmap", MREMAP_DONTUNMAP },
+	{ NULL, 0 },
+};
+
+static const struct vm_word no_words[] = { { NULL, 0 } };
+
+#define MMAP_LEGAL (MAP_ANONYMOUS | MAP_PRIVATE | MAP_SHARED | MAP_FIXED | MAP_FIXED_NOREPLACE)
+
+static uint64_t page_up(uint64_t value, const struct vm_layout *layout)
+{
+	return (value + layout->page_size - 1) & ~(layout->page_size - 1);
+}
+
+static bool page_aligned(uint64_t value, const struct vm_layout *layout)
+{
+	return (value & (layout->page_size - 1)) == 0;
+}
+
+/* [start, start + len) if it lies below TASK_SIZE, else empty. len is whole pages. */
+static struct vm_range user_range(uint64_t start, uint64_t len, const struct vm_layout *layout)
+{
+	if (len > layout->task_size || start > layout->task_size - len)
+		return (struct vm_range){ 0, 0 };
+	return (struct vm_range){ start, start + len };
+}
+
+/* [start, start + len) if it does not wrap, else empty. */
+static struct vm_range flat_range(uint64_t start, uint64_t len)
+{
+	if (start + len < start)
+		return (struct vm_range){ 0, 0 };
+	return (struct vm_range){ start, start + len };
+}
+
+/*
+ * Only MAP_FIXED maps over what is there: without it get_unmapped_area() picks a hole, and with
+ * MAP_FIXED_NOREPLACE (which wins over MAP_FIXED) do_mmap() says EEXIST. Empty when do_mmap() or
+ * __get_unmapped_area() refuses first: a length that is or rounds to 0, a range beyond TASK_SIZE
+ * (ENOMEM), an unaligned address (EINVAL). 6.12 mm/mmap.c.
+ */
+static void mmap_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			   struct vm_range range[2])
+{
+	uint64_t addr = sc->arg[0], len = page_up(sc->arg[1], layout), flags = sc->arg[3];
+
+	if (!(flags & MAP_FIXED) || (flags & MAP_FIXED_NOREPLACE) || !page_aligned(addr, layout))
+		return;
+	range[0] = user_range(addr, len, layout);
+}
+
+/*
+ * do_vmi_munmap() refuses an unaligned start, start > TASK_SIZE and len > TASK_SIZE - start (the
+ * unrounded length) with EINVAL before it looks. 6.12 mm/vma.c.
+ */
+static void munmap_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			     struct vm_range range[2])
+{
+	uint64_t addr = sc->arg[0], len = sc->arg[1];
+
+	if (!page_aligned(addr, layout) || len > layout->task_size)
+		return;
+	range[0] = user_range(addr, page_up(len, layout), layout);
+}
+
+/*
+ * Empty when sys_mremap() says EINVAL at once: an unaligned address, a new length that is or rounds
+ * to 0; and, with MREMAP_FIXED, when mremap_to() refuses the destination (unaligned, or beyond
+ * TASK_SIZE: since 6.17 before any lookup, in 6.12 before anything is changed). Without
+ * MREMAP_FIXED the destination is a hole. Growth in place only takes a hole.
+ *
+ * The source is at least one page, since old_len 0 makes a second mapping of the object there. If
+ * it wraps, vma_to_resize() says EFAULT for growth; but for a shrink in place 6.12 unmaps [addr +
+ * new_len, addr + old_len), and both sums may have wrapped into a proper range. 6.12 mm/mremap.c.
+ */
+static void mremap_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			     struct vm_range range[2])
+{
+	uint64_t addr = sc->arg[0], new_addr = sc->arg[4], flags = sc->arg[3];
+	uint64_t old_len = page_up(sc->arg[1], layout), new_len = page_up(sc->arg[2], layout);
+
+	if (!page_aligned(addr, layout) || !new_len)
+		return;
+	if (flags & MREMAP_FIXED) {
+		if (!page_aligned(new_addr, layout))
+			return;
+		range[1] = user_range(new_addr, new_len, layout);
+		if (range[1].start >= range[1].end)
+			return;
+	}
+	range[0] = flat_range(addr, old_len ? old_len : layout->page_size);
+	if (range[0].start >= range[0].end && old_len > new_len)
+		range[0] = user_range(addr + new_len, old_len - new_len, layout);
+}
+
+/*
+ * do_mprotect_pkey() refuses an unaligned start (EINVAL) and an end that wraps (ENOMEM), and does
+ * nothing for length 0. There is no check against TASK_SIZE: a range beyond it is walked up to
+ * there. PROT_GROWSDOWN moves the start down to that of a stack VMA that the range overlaps, so
+ * that guards must be whole VMAs. 6.12 mm/mprotect.c.
+ */
+static void mprotect_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			       struct vm_range range[2])
+{
+	if (page_aligned(sc->arg[0], layout))
+		range[0] = flat_range(sc->arg[0], page_up(sc->arg[1], layout));
+}
+
+/*
+ * do_mseal() refuses an unaligned start, a length that rounds to 0 and an end that wraps (EINVAL).
+ * Flags that are refused too are not looked at here: a later kernel may know them. 6.12 mm/mseal.c.
+ */
+static void mseal_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			    struct vm_range range[2])
+{
+	if (page_aligned(sc->arg[0], layout))
+		range[0] = flat_range(sc->arg[0], page_up(sc->arg[1], layout));
+}
+
+/*
+ * The pages that the byte range overlaps. At TASK_SIZE the processor or the page tables stop a
+ * touch, so what lies beyond (and a range that wraps passes there) is never reached.
+ */
+static void touch_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			    struct vm_range range[2])
+{
+	uint64_t addr = sc->arg[0], len = sc->arg[1];
+	uint64_t start = addr & ~(layout->page_size - 1);
+
+	if (!len || start >= layout->task_size)
+		return;
+	range[0].start = start;
+	range[0].end = layout->task_size;
+	if (len < layout->task_size - addr)
+		range[0].end = page_up(addr + len, layout);
+}
+
+#define ADDR(name)                                                                                 \
+	{                                                                                          \
+		name, VM_ARG_ADDR, NULL, 0                                                         \
+	}
+#define LEN(name)                                                                                  \
+	{                                                                                          \
+		name, VM_ARG_LEN, NULL, 0                                                          \
+	}
+#define PROT(name)                                                                                 \
+	{                                                                                          \
+		name, VM_ARG_PROT, NULL, 0                                                         \
+	}
+#define FLAGS(words, bits)                                                                         \
+	{                                                                                          \
+		"flags", VM_ARG_FLAGS, words, bits                                                 \
+	}
+#define OBJECT(name)                                                                               \
+	{                                                                                          \
+		name, VM_ARG_OBJECT, NULL, 0                                                       \
+	}
+
+static const struct vm_call_desc table[VM_OP_COUNT] = {
+	[VM_OP_MMAP] = {
+		.name = "mmap", .nr = SYS_mmap, .nargs = 5, .returns_addr = true,
+		.arg = { ADDR("addr"), LEN("len"), PROT("prot"), FLAGS(mmap_words, MMAP_LEGAL),
+			 OBJECT("object") },
+		.syntax = "%g %p %w", .footprint = mmap_footprint,
+	},
+	[VM_OP_MUNMAP] = {
+		.name = "munmap", .nr = SYS_munmap, .nargs = 2,
+		.arg = { ADDR("addr"), LEN("len") },
+		.syntax = "%r", .footprint = munmap_footprint,
+	},
+	[VM_OP_MREMAP] = {
+		.name = "mremap", .nr = SYS_mremap, .nargs = 5, .returns_addr = true,
+		.arg = { ADDR("addr"), LEN("old_len"), LEN("new_len"),
+			 FLAGS(mremap_words, UINT32_MAX), ADDR("new_addr") },
+		.syntax = "%m %f", .footprint = mremap_footprint,
+	},
+	[VM_OP_MPROTECT] = {
+		.name = "mprotect", .nr = SYS_mprotect, .nargs = 3,
+		.arg = { ADDR("addr"), LEN("len"), PROT("prot") },
+		.syntax = "%r %p", .footprint = mprotect_footprint,
+	},
+	[VM_OP_MSEAL] = {
+		.name = "mseal", .nr = VM_NR_MSEAL, .nargs = 3,
+		.arg = { ADDR("addr"), LEN("len"), FLAGS(no_words, UINT32_MAX) },
+		.syntax = "%r %w", .footprint = mseal_footprint,
+	},
+	[VM_OP_READ] = {
+		.name = "read", .nr = -1, .nargs = 2, .touches = true,
+		.arg = { ADDR("addr"), LEN("len") },
+		.syntax = "%r", .footprint = touch_footprint,
+	},
+	[VM_OP_WRITE] = {
+		.name = "write", .nr = -1, .nargs = 2, .touches = true,
+		.arg = { ADDR("addr"), LEN("len") },
+		.syntax = "%r", .footprint = touch_footprint,
+	},
+	[VM_OP_FILL] = {
+		.name = "fill", .nr = -1, .nargs = 2, .touches = true,
+		.arg = { ADDR("addr"), LEN("len") },
+		.syntax = "%r", .footprint = touch_footprint,
+	},
+};
+
+const struct vm_call_desc *vm_call_desc(uint8_t op)
+{
+	return &table[op];
+}
+
+int vm_call_by_name(const char *name, size_t len)
+{
+	for (int op = 0; op < VM_OP_COUNT; op++)
+		if (strlen(table[op].name) == len && !memcmp(table[op].name, name, len))
+			return op;
+	return -1;
+}

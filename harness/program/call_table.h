@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of calls: one row a call says its name, arguments, syntax and what it may touch. */
+#ifndef VM_CALL_TABLE_H
+#define VM_CALL_TABLE_H
+
+#include "harness/program/program.h"
+
+enum vm_arg_kind {
+	VM_ARG_NONE,
+	VM_ARG_ADDR,
+	VM_ARG_LEN,
+	VM_ARG_PROT,   /* words r, w, x; `none` for 0 */
+	VM_ARG_FLAGS,  /* words of the row; other bits print as 0x... */
+	VM_ARG_OBJECT, /* what is mapped: 0 is anonymous (fd -1) */
+};
+
+struct vm_word {
+	const char *name;
+	uint32_t bits;
+};
+
+struct vm_arg_desc {
+	const char *name;
+	enum vm_arg_kind kind;
+	const struct vm_word
+		*words; /* ends with a NULL name; order is the byte format's: append only */
+	uint32_t legal; /* VM_ARG_FLAGS: bits that a decoded program may have set (others are
+			   cleared) */
+};
+
+struct vm_call_desc {
+	const char *name; /* first word of a line */
+	uint8_t nargs;
+	bool returns_addr; /* `let` is allowed */
+	long nr;      /* system call number, or -1 where the executor has its own run_<call>.c */
+	bool touches; /* reads or writes the memory itself: bounded by VM_TOUCH_MAX_PAGES */
+	struct vm_arg_desc arg[VM_CALL_MAX_ARGS];
+	/*
+	 * Text after the name; each directive takes the next arguments of its kinds. %r: ADDR and
+	 * LEN as a range; %p: PROT; %f: FLAGS joined by `|`, `0` for none; %w: FLAGS as words,
+	 * nothing for none; %g: as %r, and the flags' placement words (mmap); %m: ADDR, LEN, LEN,
+	 * ADDR as a source, its lengths and a destination (mremap).
+	 */
+	const char *syntax;
+	/*
+	 * The ranges that a correct kernel may read, change or map over for these run-time values,
+	 * at most two: [0] is the call's own source (or only) range, [1] its destination. A range
+	 * that wraps, or that such a kernel refuses before looking at it, is left empty. `range`
+	 * must be zeroed before. Never less than what such a kernel may touch; it may be more.
+	 */
+	void (*footprint)(const struct vm_syscall *sc, const struct vm_layout *layout,
+			  struct vm_range range[2]);
+};
+
+/* The row of an opcode; op must be below VM_OP_COUNT. */
+const struct vm_call_desc *vm_call_desc(uint8_t op);
+
+/* The opcode of a name of `len` characters, or -1. */
+int vm_call_by_name(const char *name, size_t len);
+
+/*
+ * The one predicate that guards what the executor needs: may this call be made, given the
+ * executor's own ranges? A call is withheld if a correct kernel could let it touch one of them, or
+ * if it would populate more memory than allowed.
+ */
+enum vm_withheld {
+	VM_PERMITTED,
+	VM_WITHHELD_GUARD,  /* could touch the executor's own memory */
+	VM_WITHHELD_MEMORY, /* would touch more than VM_TOUCH_MAX_PAGES pages */
+};
+enum vm_withheld vm_call_withheld(const struct vm_syscall *sc, const struct vm_layout *layout,
+				  const struct vm_range *guard, size_t nguard);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program: up to 64 calls over an arena of pages, kept as a struct here, as text in .vma files
+ * (text.c) and as bytes for engines (bytes.c). Pure: no system call, no I/O, no global state.
+ */
+#ifndef VM_PROGRAM_H
+#define VM_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VM_PROGRAM_MAX_CALLS 64
+#define VM_CALL_MAX_ARGS     6
+#define VM_NAME_SLOTS	     16	 /* slot 0 means "no name"; slots 1..15 print as a..o */
+#define VM_ARENA_PAGES	     128 /* pages that pN can name; more of the arena by [2pmd], [1pud] */
+#define VM_TOUCH_MAX_PAGES   256 /* a touch or fill of more pages is withheld (bounds memory) */
+#define VM_NO_ADDR	     ((uint64_t)-1)
+
+/* Opcodes of the byte format: append only, never renumber. One row each in call_table.c. */
+enum vm_op {
+	VM_OP_MMAP,
+	VM_OP_MUNMAP,
+	VM_OP_MREMAP,
+	VM_OP_MPROTECT,
+	VM_OP_MSEAL,
+	VM_OP_READ,
+	VM_OP_WRITE,
+	VM_OP_FILL,
+	VM_OP_COUNT
+};
+
+/* How much is looked at around calls; a trace's events say what was really observed. */
+enum vm_observe {
+	VM_OBSERVE_FULL, /* layout around every call, contents of present pages, VmFlags */
+	VM_OBSERVE_MAPS, /* layout around every call; flags and contents at the end only */
+	VM_OBSERVE_END,	 /* everything at the end only: observation can hide a bug */
+	VM_OBSERVE_COUNT
+};
+
+/*
+ * A length or an offset: task * TASK_SIZE + pud * PUD_SIZE + pmd * PMD_SIZE + pages * PAGE_SIZE +
+ * bytes, modulo 2^64; each part may be negative. Text: `4`, `-1`, `4-1b`, `2pmd`, `1task+1b`,
+ * `0x10b`.
+ */
+struct vm_quantity {
+	int64_t bytes;
+	int32_t pages;
+	int16_t pmd;
+	int16_t pud;
+	int8_t task;
+};
+
+enum vm_base {
+	VM_BASE_ARENA, /* pN: page N of the arena */
+	VM_BASE_NAME,  /* a..o: the address that a `let` call returned; 0 if it returned none */
+	VM_BASE_NULL,  /* null: address 0, so that null[...] says any absolute address */
+	VM_BASE_TASK,  /* task: TASK_SIZE */
+	VM_BASE_COUNT
+};
+
+struct vm_addr {
+	uint8_t base;  /* enum vm_base */
+	uint8_t index; /* arena page, or name slot */
+	struct vm_quantity off;
+};
+
+union vm_arg {
+	struct vm_addr addr;	/* VM_ARG_ADDR */
+	struct vm_quantity len; /* VM_ARG_LEN */
+	uint64_t bits;		/* VM_ARG_PROT, VM_ARG_FLAGS, VM_ARG_OBJECT: the raw value */
+};
+
+struct vm_call {
+	uint8_t op;	   /* enum vm_op */
+	uint8_t let;	   /* name slot that takes the returned address; 0 for none */
+	uint16_t fail_nth; /* fail this call's Nth allocation; 0 for none (guests only) */
+	union vm_arg arg[VM_CALL_MAX_ARGS];
+};
+
+struct vm_program {
+	uint8_t observe; /* enum vm_observe */
+	uint8_t ncalls;
+	struct vm_call call[VM_PROGRAM_MAX_CALLS];
+};
+
+/* What names mean on one target; comes from the executor (struct vm_target_info). Bytes. */
+struct vm_layout {
+	uint64_t page_size, pmd_size, pud_size;
+	uint64_t task_size;
+	uint64_t arena_base, arena_size;
+};
+
+/* One call with run-time values, as made or withheld. Argument order is the row's in call_table.c.
+ */
+struct vm_syscall {
+	uint8_t op;
+	uint64_t arg[VM_CALL_MAX_ARGS];
+};
+
+struct vm_range {
+	uint64_t start, end; /* [start, end) in bytes; empty if start >= end */
+};
+
+/* The value of a quantity in bytes on `layout`, modulo 2^64. */
+uint64_t vm_quantity_value(const struct vm_quantity *q, const struct vm_layout *layout);
+
+/*
+ * The address that `addr` means, given the addresses that names hold (names[slot], 0 where a `let`
+ * has not run or has failed). Modulo 2^64, not checked in any way.
+ */
+uint64_t vm_addr_value(const struct vm_addr *addr, const struct vm_layout *layout,
+		       const uint64_t names[VM_NAME_SLOTS]);
+
+/* The run-time form of a call. */
+struct vm_syscall vm_call_resolve(const struct vm_call *call, const struct vm_layout *layout,
+				  const uint64_t names[VM_NAME_SLOTS]);
+
+/* ---- bytes.c: the format of engines; docs/program-format.md ---- */
+
+#define VM_BYTES_VERSION 1
+#define VM_BYTES_MAX	 8192 /* no encoded program is longer */
+
+/* Every byte string decodes to a valid program (an empty one to no calls). */
+void vm_program_decode(const uint8_t *bytes, size_t len, struct vm_program *prog);
+
+/*
+ * The canonical bytes of a program: decode(encode(p)) == p. Returns the length, or 0 if `cap` is
+ * too small (VM_BYTES_MAX never is). A program is normalised when every vm_call field that its row
+ * does not use is zero, as vm_program_decode and the text parser leave it.
+ */
+size_t vm_program_encode(const struct vm_program *prog, uint8_t *bytes, size_t cap);
+
+/* Bring a program that was put together by hand (a mutator) into the form that can be encoded. */
+void vm_program_normalise(struct vm_program *prog);
+
+bool vm_program_equal(const struct vm_program *a, const struct vm_program *b);
+
+/* ---- text.c: .vma files; docs/program-format.md ---- */
+
+/* An expectation after `=>`: judged by oracle/expect.c. */
+struct vm_expect {
+	char profile[12];     /* "" for every profile, or e.g. "6.12" */
+	bool negated_profile; /* `!6.12:` every profile but this */
+	int8_t result;	      /* 0: not said; 1: ok; 2: this errno; 3: this signal; 4: withheld */
+	int32_t value;	      /* errno, or signal number */
+	uint16_t words;	      /* VM_EXPECT_*: which were written */
+};
+#define VM_EXPECT_UNTOUCHED (1u << 0) /* no page was changed by the call */
+#define VM_EXPECT_DEVIATION (1u << 1) /* the verdict on this call is a deviation */
+#define VM_EXPECT_NOTE	    (1u << 2) /* ... is a note */
+#define VM_EXPECT_CHANGED   (1u << 3) /* some page was changed by the call */
+#define VM_EXPECT_RESULTS   4
+#define VM_MAX_EXPECT	    4 /* expectations a call: one a profile */
+
+/* A line `expect RANGE WORDS`: what the observed address space holds at that point of the program.
+ */
+struct vm_state_expect {
+	uint8_t after; /* number of calls before this line */
+	struct vm_addr start;
+	struct vm_quantity len;
+	struct vm_expect when; /* only .profile and .negated_profile are used */
+	uint16_t words;	       /* VM_STATE_*: which were written */
+	uint8_t prot;	       /* with VM_STATE_PROT: PROT_* bits */
+	struct vm_addr from;   /* with VM_STATE_FROM: bytes are those last filled at this address */
+};
+#define VM_STATE_UNMAPPED   (1u << 0) /* `unmapped`: no page of the range is mapped */
+#define VM_STATE_PROT	    (1u << 1) /* `r`, `rw`, `none`, ...: every page mapped with just this */
+#define VM_STATE_SHARED	    (1u << 2)
+#define VM_STATE_PRIVATE    (1u << 3)
+#define VM_STATE_SEALED	    (1u << 4)
+#define VM_STATE_UNSEALED   (1u << 5)
+#define VM_STATE_ZERO	    (1u << 6) /* `zero`: bytes are zero (not present counts as zero) */
+#define VM_STATE_FROM	    (1u << 7) /* `from ADDR`: bytes of the last fill there */
+#define VM_STATE_MAPPED	    (1u << 8)
+#define VM_MAX_STATE_EXPECT 64
+
+/* A .vma file: the program, and what is only text. */
+struct vm_script {
+	struct vm_program prog;
+	char doc[512];			     /* the first comment block, lines joined by spaces */
+	uint16_t line[VM_PROGRAM_MAX_CALLS]; /* source line of each call, from 1 */
+	uint8_t nexpect[VM_PROGRAM_MAX_CALLS];
+	struct vm_expect expect[VM_PROGRAM_MAX_CALLS][VM_MAX_EXPECT];
+	uint8_t nstate;
+	struct vm_state_expect state[VM_MAX_STATE_EXPECT];
+};
+
+struct vm_parse_error {
+	unsigned int line, column; /* from 1 */
+	char message[160];	   /* what was expected, and what was found */
+};
+
+/* Parse .vma text. 0, or -1 with *err filled in. */
+int vm_text_parse(const char *text, size_t len, struct vm_script *script,
+		  struct vm_parse_error *err);
+
+/*
+ * Print canonically: text -> program -> text is the identity on text this printed. Returns the
+ * length without the final NUL, as snprintf does; never writes more than `cap` bytes.
+ */
+size_t vm_text_print(const struct vm_program *prog, char *buf, size_t cap);
+
+/* The same for one call (no newline), and for a call with run-time values (raw numbers in hex). */
+size_t vm_text_print_call(const struct vm_call *call, char *buf, size_t cap);
+size_t vm_text_print_syscall(const struct vm_syscall *sc, const struct vm_layout *layout, char *buf,
+			     size_t cap);
+
+#endif
