@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The trace: the whole experiment. In memory here, as bytes in wire.c (the executor's child writes
+ * events straight into its log in that form; decode.c reads them), on disk in file.c.
+ * docs/trace-format.md.
+ */
+#ifndef VM_TRACE_H
+#define VM_TRACE_H
+
+#include "harness/program/program.h"
+#include "harness/program/call_table.h"
+#include "harness/snapshot/snapshot.h"
+
+#define VM_TRACE_VERSION 1
+#define VM_MAX_OWN	 32
+#define VM_MAX_GUARD	 8
+
+/* vm_target_info.features */
+#define VM_HAS_MSEAL	     (1ull << 0)
+#define VM_HAS_PROCMAP_QUERY (1ull << 1)
+#define VM_HAS_PAGEMAP	     (1ull << 2) /* present bits are readable */
+#define VM_HAS_PAGEMAP_SCAN  (1ull << 3)
+#define VM_HAS_PROC_MEM	     (1ull << 4) /* /proc/self/mem reads PROT_NONE pages */
+#define VM_HAS_SMAPS	     (1ull << 5) /* smaps has VmFlags */
+#define VM_HAS_SMAPS_SEAL    (1ull << 6) /* ... and they show `sl` (probed by sealing a page) */
+#define VM_HAS_PKU	     (1ull << 7)
+#define VM_IS_NAMESPACED     (1ull << 8) /* the executor has process and IPC namespaces of its own */
+/* Probes of behaviour (oracle/profiles/): run once, in a child, when the executor starts. */
+#define VM_PROBED_BEHAVIOUR (1ull << 16) /* the bits below mean something */
+#define VM_PROBE_DEST_KEPT                                                                         \
+	(1ull << 17)			 /* fixed growth over a boundary, EFAULT: destination kept \
+					  */
+#define VM_PROBE_MULTI_MOVE (1ull << 18) /* a fixed move may span VMAs */
+#define VM_PROBE_DU_ROUNDED (1ull << 19) /* DONTUNMAP compares lengths after page rounding */
+
+/* The kernel and the process that calls are made in; constant while an executor lives. */
+struct vm_target_info {
+	char sysname[16], release[96], version[128], machine[16];
+	struct vm_layout layout;
+	uint64_t features;
+	uint64_t mmap_min_addr, max_map_count;
+	uint64_t overcommit_memory, overcommit_ratio;
+	uint64_t total_pages; /* RAM + swap: the heuristic overcommit limit */
+	uint64_t rlimit_as, rlimit_data, rlimit_memlock, rlimit_stack; /* bytes; UINT64_MAX: none */
+	uint64_t cap_effective;
+	uint32_t uid, gid;
+	char inject[32]; /* the injected fault, or "" */
+	uint32_t nguard; /* ranges that no call may touch (vm_call_withheld) */
+	struct vm_range guard[VM_MAX_GUARD];
+	uint32_t nown; /* VMAs of a fresh child that are the executor's, before the first call */
+	struct vm_vma own[VM_MAX_OWN];
+};
+
+enum vm_event_kind {
+	VM_EVENT_START, /* the address space before the first call */
+	VM_EVENT_CALL,	/* one call, and the address space after it */
+	VM_EVENT_END,	/* the last look */
+};
+
+enum vm_event_status {
+	VM_STATUS_DONE,	    /* the call returned: result is its value, or -errno */
+	VM_STATUS_FAULTED,  /* a touch got a signal: signo, sigcode, sigaddr; result: pages done */
+	VM_STATUS_WITHHELD, /* not made: result is an enum vm_withheld */
+	VM_STATUS_RUNNING,  /* begun, never ended: the child died or was killed inside it */
+};
+
+/*
+ * Today there is one actor and one address space (0, 0), and seq_end == seq_begin + 1; readers must
+ * not rely on it.
+ */
+struct vm_event {
+	uint8_t kind;	/* enum vm_event_kind */
+	uint8_t status; /* enum vm_event_status */
+	uint8_t call;	/* index in the program */
+	uint16_t actor, space;
+	uint32_t seq_begin, seq_end;
+	struct vm_syscall sc; /* run-time arguments */
+	int64_t result; /* value or -errno; for touches the number of pages done before a fault */
+	int32_t signo, sigcode;
+	uint64_t sigaddr;
+	struct vm_snapshot
+		after; /* mask 0: nothing observed. Unchanged arrays share their pointer */
+};
+
+enum vm_exit {
+	VM_EXIT_DONE,	  /* the child ran every call and ended by itself */
+	VM_EXIT_SIGNAL,	  /* it was killed by exit_value */
+	VM_EXIT_STATUS,	  /* it ended too early with status exit_value */
+	VM_EXIT_TIMEOUT,  /* it did not end in time and was killed */
+	VM_EXIT_STUCK,	  /* it could not even be killed */
+	VM_EXIT_LOG_FULL, /* the log had no room for what it saw */
+};
+
+#define VM_TRACE_MAX_EVENTS (VM_PROGRAM_MAX_CALLS + 2)
+
+struct vm_trace {
+	struct vm_target_info info;
+	struct vm_program prog;
+	uint8_t exit; /* enum vm_exit */
+	int32_t exit_value;
+	uint32_t nevents;
+	struct vm_event event[VM_TRACE_MAX_EVENTS];
+	/*
+	 * Storage of the snapshots' arrays: one block with room for the largest trace (8 MiB of
+	 * address space, of which only what a trace needs is touched), reused by the next decode.
+	 */
+	void *arena;
+	size_t arena_size;
+};
+
+/* A trace starts zeroed; this frees what decoding allocated, and zeroes it again. */
+void vm_trace_free(struct vm_trace *trace);
+
+/* ---- wire.c, decode.c, info.c ---- */
+
+/*
+ * Writes events into a fixed buffer, each delta-coded against the one before; no allocation, so
+ * that the executor's child can use it on its shared log. If there is no room, `full` is set and
+ * nothing more is written.
+ */
+struct vm_event_writer {
+	uint8_t *buf;
+	size_t cap, len;
+	bool full;
+	uint32_t next_seq; /* the seq_begin that costs no bytes: 0, then 1 above the seq_end before
+			    */
+	/*
+	 * The arrays as last written, for the delta; the writer keeps copies. Small ones first:
+	 * each page touched costs a fresh child a fault.
+	 */
+	uint32_t nvma, npage, nown;
+	struct vm_vma own[VM_MAX_OWN];
+	struct vm_vma vma[VM_SNAPSHOT_MAX_VMAS];
+	struct vm_page page[VM_SNAPSHOT_MAX_PAGES];
+};
+
+/* Start writing; `own` are the executor's VMAs as in vm_target_info (the base of own[]'s delta). */
+void vm_event_writer_init(struct vm_event_writer *w, uint8_t *buf, size_t cap,
+			  const struct vm_vma *own, uint32_t nown);
+
+/*
+ * A call is written in two halves, so that what a child did not survive is in the log: begin before
+ * it is made, end after it. START and END events are only an end, and have no result. The bytes up
+ * to `len` after each are a valid log. Sequence numbers are cheapest as 0, 1, 2, 3, ... (begin,
+ * end, begin, end). A snapshot array too long for the writer counts as not observed.
+ */
+void vm_event_write_begin(struct vm_event_writer *w, const struct vm_event *e);
+void vm_event_write_end(struct vm_event_writer *w, const struct vm_event *e);
+
+/*
+ * Decode a log into trace->event (info and prog must be set: own VMAs and op names come from
+ * there). 0, or -1 with one line in err; never reads beyond len, whatever the bytes.
+ */
+int vm_events_decode(const uint8_t *bytes, size_t len, struct vm_trace *trace, char *err,
+		     size_t errlen);
+
+/*
+ * vm_target_info as bytes, for the protocol's hello and for files: length written, or 0 if cap is
+ * too small / 0, or -1 if the bytes are no valid info (*info is then zeroed).
+ */
+size_t vm_info_encode(const struct vm_target_info *info, uint8_t *buf, size_t cap);
+int vm_info_decode(const uint8_t *buf, size_t len, struct vm_target_info *info);
+
+/* ---- file.c ---- */
+
+/*
+ * A trace as a file: magic "VMATRACE", version, sections (info, program, events, exit), each with
+ * its length, and a CRC-32 over all. Writes to a temporary name and renames; 0, or -1 with one line
+ * in err that says what failed and what to do.
+ */
+int vm_trace_save(const char *path, const struct vm_trace *trace, char *err, size_t errlen);
+
+/* Refuses a truncated, corrupt or newer file with one clear line. */
+int vm_trace_load(const char *path, struct vm_trace *trace, char *err, size_t errlen);
+
+/* The same on memory: length written, or 0 if cap is too small / 0 or -1. */
+size_t vm_trace_encode(const struct vm_trace *trace, uint8_t *buf, size_t cap);
+int vm_trace_decode(const uint8_t *buf, size_t len, struct vm_trace *trace, char *err,
+		    size_t errlen);
+
+#endif
