@@ -151,6 +151,9 @@ expect "tests fail" 1 $'\n2 passed, 3 failed, 1 skipped'
 stand_in ctest <<<"echo '1/1 Test #1: unit-test_a ...   Passed    0.02 sec'"
 run test
 expect "tests pass" 0 $'\n2 passed, 0 failed'
+stand_in ctest <<<"echo '1/1 Test #1: unit-test_a ...   Passed    0.02 sec'; exit 8"
+run test
+expect "ctest itself fails" 1 $'\n2 passed, 0 failed'
 stand_in ctest <<<'echo "No tests were found!!!"'
 run test
 expect "no tests" 3 "no test was run"
