@@ -22,18 +22,20 @@ struct vm_word {
 struct vm_arg_desc {
 	const char *name;
 	enum vm_arg_kind kind;
-	const struct vm_word
-		*words; /* ends with a NULL name; order is the byte format's: append only */
-	uint32_t legal; /* VM_ARG_FLAGS: bits that a decoded program may have set (others are
-			   cleared) */
+	/* Ends with a NULL name; the order is the byte format's: append only. */
+	const struct vm_word *words;
+	/* VM_ARG_FLAGS: bits that a decoded program may have set; others are cleared. */
+	uint32_t legal;
 };
 
 struct vm_call_desc {
 	const char *name; /* first word of a line */
 	uint8_t nargs;
 	bool returns_addr; /* `let` is allowed */
-	long nr;      /* system call number, or -1 where the executor has its own run_<call>.c */
-	bool touches; /* reads or writes the memory itself: bounded by VM_TOUCH_MAX_PAGES */
+	/* System call number, or -1 where the executor has its own run_<call>.c. */
+	long nr;
+	/* Reads or writes the memory itself: bounded by VM_TOUCH_MAX_PAGES. */
+	bool touches;
 	struct vm_arg_desc arg[VM_CALL_MAX_ARGS];
 	/*
 	 * Text after the name; each directive takes the next arguments of its kinds. %r: ADDR and
