@@ -14,13 +14,13 @@
 #define FOR_EACH_NUMBER(X, info)                                                                   \
 	X((info)->layout.page_size)                                                                \
 	X((info)->layout.pmd_size)                                                                 \
-	X((info)->layout.pud_size) X((info)->layout.task_size) X((info)->layout.arena_base)        \
-		X((info)->layout.arena_size) X((info)->features) X((info)->mmap_min_addr)          \
-			X((info)->max_map_count) X((info)->overcommit_memory)                      \
-				X((info)->overcommit_ratio) X((info)->total_pages)                 \
-					X((info)->rlimit_as) X((info)->rlimit_data)                \
-						X((info)->rlimit_memlock) X((info)->rlimit_stack)  \
-							X((info)->cap_effective)
+	X((info)->layout.pud_size)                                                                 \
+	X((info)->layout.task_size) X((info)->layout.arena_base) X((info)->layout.arena_size)      \
+		X((info)->features) X((info)->mmap_min_addr) X((info)->max_map_count)              \
+			X((info)->overcommit_memory) X((info)->overcommit_ratio)                   \
+				X((info)->total_pages) X((info)->rlimit_as) X((info)->rlimit_data) \
+					X((info)->rlimit_memlock) X((info)->rlimit_stack)          \
+						X((info)->cap_effective)
 
 static uint8_t *put_text(uint8_t *p, const char *text, size_t size)
 {
