@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* vm_target_info as bytes: the protocol's hello and a section of trace files. */
+#include <stddef.h>
 #include <string.h>
 
 #include "harness/trace/wire.h"
@@ -10,17 +11,30 @@
 	(5 + 16 + 96 + 128 + 16 + 32 + VM_VARINT_MAX * (INFO_NUMBERS + 2 * VM_MAX_GUARD) +         \
 	 VM_VMA_BYTES_MAX * VM_MAX_OWN)
 
-/* The plain numbers, in the order of the bytes: append only, with a new VM_TRACE_VERSION. */
-#define FOR_EACH_NUMBER(X, info)                                                                   \
-	X((info)->layout.page_size)                                                                \
-	X((info)->layout.pmd_size)                                                                 \
-	X((info)->layout.pud_size)                                                                 \
-	X((info)->layout.task_size) X((info)->layout.arena_base) X((info)->layout.arena_size)      \
-		X((info)->features) X((info)->mmap_min_addr) X((info)->max_map_count)              \
-			X((info)->overcommit_memory) X((info)->overcommit_ratio)                   \
-				X((info)->total_pages) X((info)->rlimit_as) X((info)->rlimit_data) \
-					X((info)->rlimit_memlock) X((info)->rlimit_stack)          \
-						X((info)->cap_effective)
+#define AT(field) offsetof(struct vm_target_info, field)
+
+/* The 64-bit numbers, in the order of the bytes: append only, with a new VM_TRACE_VERSION. */
+static const size_t number_at[] = {
+	AT(layout.page_size),  AT(layout.pmd_size),   AT(layout.pud_size),  AT(layout.task_size),
+	AT(layout.arena_base), AT(layout.arena_size), AT(features),	    AT(mmap_min_addr),
+	AT(max_map_count),     AT(overcommit_memory), AT(overcommit_ratio), AT(total_pages),
+	AT(rlimit_as),	       AT(rlimit_data),	      AT(rlimit_memlock),   AT(rlimit_stack),
+	AT(cap_effective),
+};
+#define NUMBERS (sizeof(number_at) / sizeof(number_at[0]))
+
+static uint64_t get_number(const struct vm_target_info *info, size_t i)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)info + number_at[i], sizeof(value));
+	return value;
+}
+
+static void set_number(struct vm_target_info *info, size_t i, uint64_t value)
+{
+	memcpy((char *)info + number_at[i], &value, sizeof(value));
+}
 
 static uint8_t *put_text(uint8_t *p, const char *text, size_t size)
 {
@@ -59,9 +73,8 @@ static uint8_t *put_info(uint8_t *p, const struct vm_target_info *info)
 	p = put_text(p, info->version, sizeof(info->version));
 	p = put_text(p, info->machine, sizeof(info->machine));
 	p = put_text(p, info->inject, sizeof(info->inject));
-#define PUT(field) p = vm_put_varint(p, field);
-	FOR_EACH_NUMBER(PUT, info)
-#undef PUT
+	for (size_t i = 0; i < NUMBERS; i++)
+		p = vm_put_varint(p, get_number(info, i));
 	p = vm_put_varint(p, info->uid);
 	p = vm_put_varint(p, info->gid);
 	p = vm_put_varint(p, nguard);
@@ -124,9 +137,8 @@ int vm_info_decode(const uint8_t *buf, size_t len, struct vm_target_info *info)
 	get_text(r, info->version, sizeof(info->version));
 	get_text(r, info->machine, sizeof(info->machine));
 	get_text(r, info->inject, sizeof(info->inject));
-#define GET(field) field = vm_get_varint(r);
-	FOR_EACH_NUMBER(GET, info)
-#undef GET
+	for (size_t i = 0; i < NUMBERS; i++)
+		set_number(info, i, vm_get_varint(r));
 	info->uid = (uint32_t)vm_get_limited(r, UINT32_MAX);
 	info->gid = (uint32_t)vm_get_limited(r, UINT32_MAX);
 	info->nguard = (uint32_t)vm_get_limited(r, VM_MAX_GUARD);

@@ -173,7 +173,10 @@ int vm_trace_save(const char *path, const struct vm_trace *trace, char *err, siz
 /* Refuses a truncated, corrupt or newer file with one clear line. */
 int vm_trace_load(const char *path, struct vm_trace *trace, char *err, size_t errlen);
 
-/* The same on memory: length written, or 0 if cap is too small / 0 or -1. */
+/*
+ * The same on memory: length written, or 0 if cap is too small (a record needs room for its
+ * worst case) / 0 or -1.
+ */
 size_t vm_trace_encode(const struct vm_trace *trace, uint8_t *buf, size_t cap);
 int vm_trace_decode(const uint8_t *buf, size_t len, struct vm_trace *trace, char *err,
 		    size_t errlen);
