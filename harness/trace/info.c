@@ -5,12 +5,6 @@
 
 #include "harness/trace/wire.h"
 
-/* More than any info takes: five texts, the numbers, guards and own VMAs. */
-#define INFO_NUMBERS 22
-#define INFO_BYTES_MAX                                                                             \
-	(5 + 16 + 96 + 128 + 16 + 32 + VM_VARINT_MAX * (INFO_NUMBERS + 2 * VM_MAX_GUARD) +         \
-	 VM_VMA_BYTES_MAX * VM_MAX_OWN)
-
 #define AT(field) offsetof(struct vm_target_info, field)
 
 /* The 64-bit numbers, in the order of the bytes: append only, with a new VM_TRACE_VERSION. */
@@ -22,6 +16,11 @@ static const size_t number_at[] = {
 	AT(cap_effective),
 };
 #define NUMBERS (sizeof(number_at) / sizeof(number_at[0]))
+
+/* More than any info takes: five texts, the numbers, two ids, two counts, guards and own VMAs. */
+#define INFO_BYTES_MAX                                                                             \
+	(5 + 16 + 96 + 128 + 16 + 32 + VM_VARINT_MAX * (NUMBERS + 4 + 2 * VM_MAX_GUARD) +          \
+	 VM_VMA_BYTES_MAX * VM_MAX_OWN)
 
 static uint64_t get_number(const struct vm_target_info *info, size_t i)
 {
