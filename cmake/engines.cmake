@@ -22,9 +22,6 @@ endforeach()
 set(engine_archives ${engine_libs})
 list(TRANSFORM engine_archives REPLACE "(.+)" "$<TARGET_FILE:\\1>")
 set(engine_system -lpthread -lm)
-if(VM_JANSSON)
-	list(APPEND engine_system ${VM_JANSSON})
-endif()
 
 # vm_engine(NAME MAIN COMPILER LAST...): build/NAME from MAIN, with the words LAST
 # at the end of the command.
