@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Making one call of a program. */
+#ifndef VM_RUN_CALL_H
+#define VM_RUN_CALL_H
+
+#include "harness/executor/executor.h"
+
+/* Make the system call of a row: its result, or -errno. */
+int64_t vm_run_syscall(const struct vm_syscall *sc);
+
+/*
+ * Touch (VM_OP_READ, VM_OP_WRITE, VM_OP_FILL) the pages of a range, beginning with its page number
+ * `from`. Fills in status, result (pages done, those before `from` counted) and the signal.
+ */
+void vm_run_touch(const struct vm_executor *ex, struct vm_event *e, uint64_t from);
+
+#endif

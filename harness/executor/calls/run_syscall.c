@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <unistd.h>
+
+#include "harness/executor/calls/run.h"
+
+int64_t vm_run_syscall(const struct vm_syscall *sc)
+{
+	const struct vm_call_desc *desc = vm_call_desc(sc->op);
+	uint64_t a[VM_CALL_MAX_ARGS] = { 0 };
+	long ret;
+
+	for (unsigned int i = 0; i < desc->nargs; i++) {
+		a[i] = sc->arg[i];
+		if (desc->arg[i].kind == VM_ARG_OBJECT)
+			a[i] = (uint64_t)-1; /* object 0: no file */
+	}
+	ret = syscall(desc->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	return ret == -1 ? -errno : ret;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The executor: state that the parent sets up once, and the area shared with its children. A child
+ * inherits all of it and writes only into the area, which no fuzzed call can reach.
+ */
+#ifndef VM_EXECUTOR_H
+#define VM_EXECUTOR_H
+
+#include <stdatomic.h>
+
+#include "harness/executor/fault.h"
+#include "harness/executor/inject.h"
+#include "harness/executor/protocol.h"
+#include "harness/snapshot/observe.h"
+#include "harness/trace/trace.h"
+
+#define VM_LOG_CAP	  (2u << 20) /* bytes of one program's events */
+#define VM_ALTSTACK_SIZE  (64u << 10)
+#define VM_TIMEOUT_MS	  2000 /* of a child, unless the request or --timeout says otherwise */
+#define VM_EXIT_USAGE	  3
+#define VM_NOBODY	  65534
+#define VM_NR_MSEAL	  462
+#define VM_NR_CLOSE_RANGE 436
+
+/* What a child writes. Shared memory: the parent believes nothing in it without a check. */
+struct vm_area {
+	_Atomic uint64_t log_len; /* valid bytes of log[] */
+	struct vm_fault fault;
+	struct vm_inject inject;
+	struct vm_program prog;
+	struct vm_observer obs;
+	struct vm_event_writer writer;
+	uint8_t altstack[VM_ALTSTACK_SIZE] __attribute__((aligned(64)));
+	uint8_t log[VM_LOG_CAP];
+};
+
+struct vm_options {
+	enum vm_inject_fault inject;
+	bool privileged;
+	uint32_t timeout_ms;
+};
+
+struct vm_executor {
+	struct vm_options opt;
+	struct vm_target_info info;
+	struct vm_observe_ways ways;
+	bool namespaced;
+	uint32_t nspan; /* the VMAs of a fresh child, those that touch taken together */
+	struct vm_range span[VM_OBSERVE_MAX_OWN];
+	struct vm_area *area;
+	uint8_t *io; /* the parent's alone: VM_FRAME_MAX bytes and a header */
+};
+
+/* One line on stderr, and exit VM_EXIT_USAGE. */
+_Noreturn void vm_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/executor/calls/run.h"
+#include "harness/executor/executor.h"
+#include "harness/executor/inject_seal.h"
+
+static uint64_t page_up(const struct vm_executor *ex, uint64_t len)
+{
+	uint64_t page_size = ex->info.layout.page_size;
+
+	return (len + page_size - 1) & ~(page_size - 1);
+}
+
+int64_t vm_inject_call(const struct vm_executor *ex, const struct vm_syscall *sc)
+{
+	const struct vm_target_info *info = &ex->info;
+
+	if (vm_call_withheld(sc, &info->layout, info->guard, info->nguard))
+		return -EPERM;
+	return vm_run_syscall(sc);
+}
+
+static int64_t do_munmap(const struct vm_executor *ex, uint64_t addr, uint64_t len)
+{
+	struct vm_syscall sc = { .op = VM_OP_MUNMAP, .arg = { addr, len } };
+
+	return vm_inject_call(ex, &sc);
+}
+
+static int open_mem(void)
+{
+	return open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+}
+
+/* The destination as an old kernel leaves it when it unmaps first and checks later. */
+static void dest_unmapped(const struct vm_executor *ex, const struct vm_event *e)
+{
+	if (e->sc.op == VM_OP_MREMAP && e->result < 0 && e->sc.arg[3] & MREMAP_FIXED)
+		do_munmap(ex, e->sc.arg[4], e->sc.arg[2]);
+}
+
+static void tail_cut(const struct vm_executor *ex, const struct vm_event *e)
+{
+	uint64_t len = page_up(ex, e->sc.arg[1]), page_size = ex->info.layout.page_size;
+
+	if (e->sc.op == VM_OP_MREMAP && e->result < 0 && len > page_size)
+		do_munmap(ex, e->sc.arg[0] + len - page_size, page_size);
+}
+
+/* A munmap that meets a seal half-way. */
+static void partial_munmap(const struct vm_executor *ex, const struct vm_event *e)
+{
+	struct vm_observer *o = &ex->area->inject.obs;
+	uint64_t start = e->sc.arg[0], end = start + page_up(ex, e->sc.arg[1]);
+
+	if (e->sc.op != VM_OP_MUNMAP || e->result != -EPERM || !vm_observe_smaps(o))
+		return;
+	for (uint32_t i = 0; i < o->nvma; i++) {
+		const struct vm_vma *vma = &o->vma[i];
+
+		if (vma->end <= start || !(vma->flags >> VM_FLAG_SL & 1))
+			continue;
+		if (vma->start > start && vma->start < end)
+			do_munmap(ex, start, vma->start - start);
+		return;
+	}
+}
+
+static bool moved(const struct vm_event *e)
+{
+	return e->sc.op == VM_OP_MREMAP && e->result >= 0 && e->sc.arg[1] &&
+	       (uint64_t)e->result != e->sc.arg[0];
+}
+
+static void zero_page(const struct vm_executor *ex, uint64_t addr)
+{
+	uint64_t page_size = ex->info.layout.page_size;
+	char *zeros = ex->area->inject.obs.text;
+	int fd = open_mem();
+
+	for (uint64_t i = 0; i < page_size; i++)
+		zeros[i] = 0;
+	if (fd >= 0) {
+		if (pwrite(fd, zeros, page_size, (off_t)addr) < 0)
+			ex->area->inject.refused++;
+		close(fd);
+	}
+}
+
+/* The first page with bytes at the new place loses them. */
+static void page_zeroed(const struct vm_executor *ex, const struct vm_event *e)
+{
+	struct vm_observer *o = &ex->area->inject.obs;
+	uint64_t start = (uint64_t)e->result;
+
+	if (!moved(e) || !vm_observe_text(o) || !vm_observe_contents(o))
+		return;
+	for (uint32_t i = 0; i < o->npage; i++) {
+		const struct vm_page *page = &o->page[i];
+
+		if (page->addr < start || page->addr >= start + page_up(ex, e->sc.arg[2]) ||
+		    (!page->content.head && !page->content.rest))
+			continue;
+		zero_page(ex, page->addr);
+		return;
+	}
+}
+
+static void neighbour_unmapped(const struct vm_executor *ex, const struct vm_event *e)
+{
+	bool unmapped = e->sc.op == VM_OP_MUNMAP && e->result == 0;
+
+	if (unmapped || moved(e))
+		do_munmap(ex, e->sc.arg[0] + page_up(ex, e->sc.arg[1]), ex->info.layout.page_size);
+}
+
+static void neighbour_protected(const struct vm_executor *ex, const struct vm_event *e)
+{
+	uint64_t page_size = ex->info.layout.page_size;
+	struct vm_syscall sc = { .op = VM_OP_MPROTECT };
+
+	if (e->sc.op != VM_OP_MPROTECT || e->result || !e->sc.arg[1])
+		return;
+	sc.arg[0] = e->sc.arg[0] + page_up(ex, e->sc.arg[1]);
+	sc.arg[1] = page_size;
+	sc.arg[2] = e->sc.arg[2];
+	vm_inject_call(ex, &sc);
+}
+
+static void wrong_errno(struct vm_event *e)
+{
+	static const int instead[][2] = {
+		{ EFAULT, EINVAL }, { EINVAL, EFAULT }, { ENOMEM, EFAULT },
+		{ EPERM, EACCES },  { EACCES, EPERM },	{ EEXIST, EINVAL },
+	};
+
+	if (e->status != VM_STATUS_DONE || e->result >= 0)
+		return;
+	for (size_t i = 0; i < sizeof(instead) / sizeof(instead[0]); i++) {
+		if (e->result == -instead[i][0]) {
+			e->result = -instead[i][1];
+			return;
+		}
+	}
+}
+
+/* As if the page tables let every write through. */
+static void rights_ignored(const struct vm_executor *ex, struct vm_event *e)
+{
+	uint64_t page_size = ex->info.layout.page_size;
+	uint64_t first = e->sc.arg[0] & ~(page_size - 1);
+	int fd = -1;
+
+	while (e->sc.op == VM_OP_WRITE && e->status == VM_STATUS_FAULTED && e->signo == SIGSEGV &&
+	       e->sigcode == SEGV_ACCERR) {
+		uint64_t page = (uint64_t)e->result, word = vm_write_word(e->call, page);
+
+		if (fd < 0)
+			fd = open_mem();
+		if (fd < 0 || pwrite(fd, &word, sizeof(word), (off_t)(first + page * page_size)) !=
+				      (ssize_t)sizeof(word))
+			break;
+		e->signo = e->sigcode = 0;
+		e->sigaddr = 0;
+		vm_run_touch(ex, e, page + 1);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+/* munmap and mprotect that would have had something to do. */
+static bool success_for_nothing(const struct vm_executor *ex, struct vm_event *e)
+{
+	struct vm_range range[2] = { { 0, 0 }, { 0, 0 } };
+
+	if (e->sc.op != VM_OP_MUNMAP && e->sc.op != VM_OP_MPROTECT)
+		return false;
+	vm_call_desc(e->sc.op)->footprint(&e->sc, &ex->info.layout, range);
+	if (range[0].start >= range[0].end)
+		return false;
+	e->status = VM_STATUS_DONE;
+	e->result = 0;
+	return true;
+}
+
+void vm_inject_start(const struct vm_executor *ex)
+{
+	struct vm_observer *o = &ex->area->inject.obs;
+
+	vm_observer_init(o, &ex->info.layout, &ex->ways, ex->span, ex->nspan);
+	o->digest = vm_fault_digest;
+	ex->area->inject.refused = 0;
+}
+
+bool vm_inject_before(const struct vm_executor *ex, struct vm_event *e)
+{
+	switch (ex->opt.inject) {
+	case VM_INJECT_SUCCESS_FOR_NOTHING:
+		return success_for_nothing(ex, e);
+	case VM_INJECT_SEAL_IGNORED_MUNMAP:
+		return vm_inject_seal(ex, e, VM_OP_MUNMAP);
+	case VM_INJECT_SEAL_IGNORED_MMAP:
+		return vm_inject_seal(ex, e, VM_OP_MMAP);
+	case VM_INJECT_SEAL_IGNORED_MREMAP:
+		return vm_inject_seal(ex, e, VM_OP_MREMAP);
+	case VM_INJECT_SEAL_IGNORED_MPROTECT:
+		return vm_inject_seal(ex, e, VM_OP_MPROTECT);
+	case VM_INJECT_SEAL_LOST:
+		return vm_inject_seal(ex, e, VM_OP_COUNT);
+	default:
+		return false;
+	}
+}
+
+void vm_inject_after(const struct vm_executor *ex, struct vm_event *e)
+{
+	switch (ex->opt.inject) {
+	case VM_INJECT_DEST_UNMAPPED:
+		dest_unmapped(ex, e);
+		break;
+	case VM_INJECT_TAIL_CUT:
+		tail_cut(ex, e);
+		break;
+	case VM_INJECT_PARTIAL_MUNMAP:
+		partial_munmap(ex, e);
+		break;
+	case VM_INJECT_PAGE_ZEROED:
+		page_zeroed(ex, e);
+		break;
+	case VM_INJECT_NEIGHBOUR_UNMAPPED:
+		neighbour_unmapped(ex, e);
+		break;
+	case VM_INJECT_NEIGHBOUR_PROTECTED:
+		neighbour_protected(ex, e);
+		break;
+	case VM_INJECT_WRONG_ERRNO:
+		wrong_errno(e);
+		break;
+	case VM_INJECT_RIGHTS_IGNORED:
+		rights_ignored(ex, e);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Behaving like a broken kernel around calls (inject_table.h). Apart from the normal path: one hook
+ * before a call, one after it, one after a look.
+ */
+#ifndef VM_INJECT_H
+#define VM_INJECT_H
+
+#include "harness/executor/inject_table.h"
+#include "harness/snapshot/observe.h"
+#include "harness/trace/trace.h"
+
+struct vm_executor;
+
+/* The eyes of the fault: the snapshot that the program's trace gets is not disturbed by it. */
+struct vm_inject {
+	uint32_t refused; /* changes that the kernel did not let us make */
+	struct vm_observer obs;
+};
+
+/* When a child begins. */
+void vm_inject_start(const struct vm_executor *ex);
+
+/* Before a call is made: true if it is not to be made, and e->status and e->result are set. */
+bool vm_inject_before(const struct vm_executor *ex, struct vm_event *e);
+
+/* After a call was made. */
+void vm_inject_after(const struct vm_executor *ex, struct vm_event *e);
+
+/* After a look: show in o->vma what the broken kernel would show. */
+void vm_inject_look(const struct vm_executor *ex, struct vm_observer *o);
+
+#endif

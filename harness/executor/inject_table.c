@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "harness/executor/inject_table.h"
+
+static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
+	[VM_INJECT_DEST_UNMAPPED] = { "dest-unmapped",
+				      "a fixed mremap that fails has unmapped its destination" },
+	[VM_INJECT_TAIL_CUT] = { "tail-cut",
+				 "an mremap that fails has unmapped the last page of its source" },
+	[VM_INJECT_SEAL_IGNORED_MUNMAP] = { "seal-ignored-munmap", "munmap unmaps sealed pages" },
+	[VM_INJECT_SEAL_IGNORED_MMAP] = { "seal-ignored-mmap",
+					  "mmap with MAP_FIXED replaces sealed pages" },
+	[VM_INJECT_SEAL_IGNORED_MREMAP] = { "seal-ignored-mremap",
+					    "mremap moves, resizes and replaces sealed pages" },
+	[VM_INJECT_SEAL_IGNORED_MPROTECT] = { "seal-ignored-mprotect",
+					      "mprotect changes the rights of sealed pages" },
+	[VM_INJECT_PARTIAL_MUNMAP] = { "partial-munmap", "a munmap refused by a seal has unmapped "
+							 "the pages before it" },
+	[VM_INJECT_PAGE_ZEROED] = { "page-zeroed",
+				    "an mremap that moves pages loses the bytes of one" },
+	[VM_INJECT_NEIGHBOUR_UNMAPPED] = { "neighbour-unmapped",
+					   "munmap and a moving mremap unmap one page too many" },
+	[VM_INJECT_NEIGHBOUR_PROTECTED] = { "neighbour-protected",
+					    "mprotect changes one page too many" },
+	[VM_INJECT_WRONG_ERRNO] = { "wrong-errno", "a call that fails returns another errno" },
+	[VM_INJECT_SUCCESS_FOR_NOTHING] = { "success-for-nothing",
+					    "munmap and mprotect return 0 and do nothing" },
+	[VM_INJECT_RIGHTS_IGNORED] = { "rights-ignored",
+				       "a write to a page without the write right succeeds" },
+	[VM_INJECT_SEAL_LOST] = { "seal-lost",
+				  "sealing pages next to sealed ones takes the seal from those" },
+};
+
+const struct vm_inject_desc *vm_inject_desc(size_t fault)
+{
+	return fault > VM_INJECT_NONE && fault < VM_INJECT_COUNT ? &table[fault] : NULL;
+}
+
+enum vm_inject_fault vm_inject_by_name(const char *name)
+{
+	for (size_t i = VM_INJECT_NONE + 1; i < VM_INJECT_COUNT; i++) {
+		if (!strcmp(table[i].name, name))
+			return (enum vm_inject_fault)i;
+	}
+	return VM_INJECT_NONE;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* The injected faults: ways in which the executor can behave like a broken kernel. */
+#ifndef VM_INJECT_TABLE_H
+#define VM_INJECT_TABLE_H
+
+#include <stddef.h>
+
+enum vm_inject_fault {
+	VM_INJECT_NONE,
+	VM_INJECT_DEST_UNMAPPED,
+	VM_INJECT_TAIL_CUT,
+	VM_INJECT_SEAL_IGNORED_MUNMAP,
+	VM_INJECT_SEAL_IGNORED_MMAP,
+	VM_INJECT_SEAL_IGNORED_MREMAP,
+	VM_INJECT_SEAL_IGNORED_MPROTECT,
+	VM_INJECT_PARTIAL_MUNMAP,
+	VM_INJECT_PAGE_ZEROED,
+	VM_INJECT_NEIGHBOUR_UNMAPPED,
+	VM_INJECT_NEIGHBOUR_PROTECTED,
+	VM_INJECT_WRONG_ERRNO,
+	VM_INJECT_SUCCESS_FOR_NOTHING,
+	VM_INJECT_RIGHTS_IGNORED,
+	VM_INJECT_SEAL_LOST,
+	VM_INJECT_COUNT
+};
+
+/* For `--inject` and `vmafuzz inject list`. */
+struct vm_inject_desc {
+	const char *name;
+	const char *description; /* what the broken kernel does, one line */
+};
+
+/* The fault numbered `fault` (from 1), or NULL after the last. */
+const struct vm_inject_desc *vm_inject_desc(size_t fault);
+
+/* The number of a fault, or VM_INJECT_NONE if there is none of that name. */
+enum vm_inject_fault vm_inject_by_name(const char *name);
+
+#endif

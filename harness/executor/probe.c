@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* The features of the kernel. A probe runs in a child of its own, which ends with 0 for yes. */
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness/executor/probe.h"
+#include "harness/executor/setup.h"
+#include "harness/snapshot/procfs.h"
+
+/* Map n pages at the begin of the arena, with a word in the first. NULL if it cannot be. */
+static volatile uint64_t *map_pages(const struct vm_executor *ex, unsigned int n)
+{
+	void *want = (void *)(uintptr_t)ex->info.layout.arena_base;
+	void *got = mmap(want, n * ex->info.layout.page_size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	if (got == MAP_FAILED)
+		return NULL;
+	*(volatile uint64_t *)got = 0x1234;
+	return got;
+}
+
+static struct vm_observer *observer(struct vm_executor *ex, struct vm_observe_ways ways)
+{
+	vm_observer_init(&ex->area->obs, &ex->info.layout, &ways, ex->span, ex->nspan);
+	return &ex->area->obs;
+}
+
+static int has_mseal(struct vm_executor *ex)
+{
+	return syscall(VM_NR_MSEAL, ex->info.layout.arena_base, 0, 0) != 0;
+}
+
+/* Does the look see just the VMA that map_pages(ex, 2) made? */
+static bool sees_vma(const struct vm_executor *ex, const struct vm_observer *o)
+{
+	uint64_t start = ex->info.layout.arena_base;
+
+	return o->nvma == 1 && o->vma[0].start == start &&
+	       o->vma[0].end == start + 2 * ex->info.layout.page_size &&
+	       o->vma[0].mode == (VM_MODE_R | VM_MODE_W);
+}
+
+static int has_query(struct vm_executor *ex)
+{
+	struct vm_observer *o = observer(ex, (struct vm_observe_ways){ .query = true });
+
+	return !(map_pages(ex, 2) && vm_observe_query(o) && sees_vma(ex, o));
+}
+
+/* Of two pages only the first was written. */
+static int sees_present(struct vm_executor *ex, struct vm_observe_ways ways)
+{
+	struct vm_observer *o = observer(ex, ways);
+
+	return !(map_pages(ex, 2) && vm_observe_text(o) && vm_pagemap_present(o) && o->npage == 1 &&
+		 o->page[0].addr == ex->info.layout.arena_base);
+}
+
+static int has_scan(struct vm_executor *ex)
+{
+	return sees_present(ex, (struct vm_observe_ways){ .scan = true });
+}
+
+static int has_pagemap(struct vm_executor *ex)
+{
+	return sees_present(ex, (struct vm_observe_ways){ .pagemap = true });
+}
+
+static int has_mem(struct vm_executor *ex)
+{
+	struct vm_observer *o = observer(ex, ex->ways);
+	volatile uint64_t *page = map_pages(ex, 1);
+
+	o->ways.mem = true;
+	return !(page && !mprotect((void *)(uintptr_t)page, ex->info.layout.page_size, PROT_NONE) &&
+		 vm_observe_text(o) && vm_observe_contents(o) && o->npage == 1 &&
+		 o->page[0].content.head == 0x1234);
+}
+
+static int has_smaps(struct vm_executor *ex)
+{
+	struct vm_observer *o = observer(ex, ex->ways);
+
+	return !(map_pages(ex, 2) && vm_observe_smaps(o) && sees_vma(ex, o) && o->vma[0].flags & 1);
+}
+
+static int has_smaps_seal(struct vm_executor *ex)
+{
+	struct vm_observer *o = observer(ex, ex->ways);
+
+	return !(map_pages(ex, 2) &&
+		 !syscall(VM_NR_MSEAL, ex->info.layout.arena_base, ex->info.layout.page_size, 0) &&
+		 vm_observe_smaps(o) && o->nvma == 2 && o->vma[0].flags >> VM_FLAG_SL & 1 &&
+		 !(o->vma[1].flags >> VM_FLAG_SL & 1));
+}
+
+static int has_pku(struct vm_executor *ex)
+{
+	(void)ex;
+	return syscall(SYS_pkey_alloc, 0, 0) < 0;
+}
+
+static bool probe(struct vm_executor *ex, int (*fn)(struct vm_executor *ex), uint64_t bit)
+{
+	int status;
+	bool yes = vm_in_child(ex, fn, &status) && status == 0;
+
+	if (yes)
+		ex->info.features |= bit;
+	return yes;
+}
+
+void vm_probe_all(struct vm_executor *ex)
+{
+	if (ex->namespaced)
+		ex->info.features |= VM_IS_NAMESPACED;
+	probe(ex, has_mseal, VM_HAS_MSEAL);
+	ex->ways.query = probe(ex, has_query, VM_HAS_PROCMAP_QUERY);
+	ex->ways.scan = probe(ex, has_scan, VM_HAS_PAGEMAP_SCAN);
+	ex->ways.pagemap = probe(ex, has_pagemap, VM_HAS_PAGEMAP);
+	ex->ways.mem = probe(ex, has_mem, VM_HAS_PROC_MEM);
+	probe(ex, has_smaps, VM_HAS_SMAPS);
+	probe(ex, has_smaps_seal, VM_HAS_SMAPS_SEAL);
+	probe(ex, has_pku, VM_HAS_PKU);
+	ex->info.features |= vm_probe_behaviour(ex);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "harness/executor/run.h"
+#include "harness/executor/setup.h"
+#include "harness/snapshot/procfs.h"
+
+#define STACK_ROOM  (1ul << 20) /* of stack that is there from the start */
+#define STACK_GUARD (1ul << 20) /* the kernel's stack_guard_gap by default */
+#define STACK_MOST  (8ul << 20)
+#define NEAR	    (1ul << 30) /* own VMAs less than this apart share one guard */
+
+/* The VMA of this process that covers an address. */
+static bool find_vma(uint64_t addr, struct vm_vma *vma)
+{
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	const char *line, *end;
+	struct vm_lines l;
+	bool found = false;
+	char buf[8192];
+
+	if (fd < 0)
+		vm_die("/proc/self/maps: %s; is /proc mounted?", strerror(errno));
+	vm_lines_start(&l, fd, buf, sizeof(buf));
+	while (!found && vm_lines_next(&l, &line, &end))
+		found = vm_maps_parse(line, end, vma) && addr >= vma->start && addr < vma->end;
+	close(fd);
+	return found;
+}
+
+/* munmap() says EINVAL for a page beyond TASK_SIZE; a page of our own is below it. */
+static bool below_task_size(uint64_t addr, uint64_t page_size)
+{
+	struct vm_vma vma;
+
+	return find_vma(addr, &vma) || munmap((void *)(uintptr_t)addr, page_size) == 0;
+}
+
+static uint64_t find_task_size(uint64_t page_size)
+{
+	uint64_t low = 0, high = (1ull << 63) / page_size;
+
+	while (high - low > 1) { /* page `low` is below TASK_SIZE, page `high` is not */
+		uint64_t mid = low + (high - low) / 2;
+
+		if (below_task_size(mid * page_size, page_size))
+			low = mid;
+		else
+			high = mid;
+	}
+	return high * page_size;
+}
+
+void vm_setup_layout(struct vm_executor *ex)
+{
+	struct vm_layout *l = &ex->info.layout;
+	uint64_t round = 1;
+
+	l->page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+	l->pmd_size = l->page_size * (l->page_size / 8);
+	l->pud_size = l->pmd_size * (l->page_size / 8);
+	l->task_size = find_task_size(l->page_size);
+	while (round < l->task_size)
+		round *= 2;
+	l->arena_base = round / 4;
+	l->arena_size = 8 * l->pud_size;
+}
+
+static void *map_at(uint64_t addr, size_t size, int how)
+{
+	void *want = (void *)(uintptr_t)addr;
+	void *got = mmap(want, size, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | how, -1, 0);
+
+	if (got != want)
+		vm_die("cannot map %zu bytes at %p: %s", size, want,
+		       got == MAP_FAILED ? strerror(errno) : "the kernel chose another address");
+	return got;
+}
+
+/* So that no call of a program finds another stack VMA than the one before. */
+static void grow_stack(uint64_t page_size)
+{
+	struct rlimit limit;
+	struct vm_vma vma;
+	uint64_t room = STACK_ROOM;
+	volatile char *low;
+
+	if (getrlimit(RLIMIT_STACK, &limit) || !find_vma((uintptr_t)&limit, &vma))
+		vm_die("cannot find the stack in /proc/self/maps");
+	if (room > limit.rlim_cur / 2)
+		room = limit.rlim_cur / 2 & ~(page_size - 1);
+	if (vma.end - vma.start >= room)
+		return;
+	low = (volatile char *)(uintptr_t)(vma.end - room);
+	*low = 0;
+	madvise((void *)(uintptr_t)low, page_size, MADV_DONTNEED);
+}
+
+static size_t area_size(uint64_t page_size)
+{
+	return (sizeof(struct vm_area) + page_size - 1) & ~(page_size - 1);
+}
+
+void vm_setup_memory(struct vm_executor *ex)
+{
+	uint64_t page_size = ex->info.layout.page_size, base = ex->info.layout.arena_base / 2;
+	size_t size = area_size(page_size);
+	size_t io = VM_FRAME_MAX + page_size;
+
+	grow_stack(page_size);
+	ex->area = map_at(base, size, MAP_FIXED_NOREPLACE);
+	ex->io = map_at(base + size + page_size, io, MAP_FIXED_NOREPLACE);
+	if (madvise(ex->io, io, MADV_DONTFORK))
+		vm_die("madvise(MADV_DONTFORK): %s", strerror(errno));
+	if (vm_fault_install(&ex->area->fault, ex->area->altstack, VM_ALTSTACK_SIZE))
+		vm_die("cannot install signal handlers: %s", strerror(errno));
+}
+
+void vm_setup_fresh_area(struct vm_executor *ex)
+{
+	map_at((uintptr_t)ex->area, area_size(ex->info.layout.page_size), MAP_FIXED);
+}
+
+static int look_at_own(struct vm_executor *ex)
+{
+	struct vm_observer *o = &ex->area->obs;
+	struct vm_layout nowhere = { .page_size = ex->info.layout.page_size };
+	struct vm_observe_ways none = { 0 };
+
+	vm_observer_init(o, &nowhere, &none, NULL, 0); /* TASK_SIZE 0: all VMAs are own */
+	return vm_observe_text(o) == (VM_SEEN_MAPS | VM_SEEN_OWN) ? 0 : 1;
+}
+
+static void add_guard(struct vm_target_info *info, uint64_t start, uint64_t end)
+{
+	struct vm_range *last = &info->guard[info->nguard - 1];
+
+	if (info->nguard && start < last->end + NEAR) {
+		last->end = end;
+		return;
+	}
+	if (info->nguard == VM_MAX_GUARD)
+		vm_die("the executor's memory is in more than %d places; switch address "
+		       "randomisation off (setarch -R)",
+		       VM_MAX_GUARD);
+	info->guard[info->nguard++] = (struct vm_range){ start, end };
+}
+
+/* The stack may grow that far. */
+static uint64_t stack_floor(const struct vm_target_info *info, uint64_t end)
+{
+	uint64_t limit = info->rlimit_stack < STACK_MOST ? info->rlimit_stack : STACK_MOST;
+
+	return (end - limit - STACK_GUARD) & ~(info->layout.page_size - 1);
+}
+
+static void add_own(struct vm_executor *ex, const struct vm_vma *vma)
+{
+	struct vm_target_info *info = &ex->info;
+	struct vm_range *last = &ex->span[ex->nspan - 1];
+	uint64_t start = vma->start;
+
+	if (vma->start >= info->layout.task_size)
+		return; /* [vsyscall] */
+	if (ex->nspan && vma->start == last->end)
+		last->end = vma->end;
+	else
+		ex->span[ex->nspan++] = (struct vm_range){ vma->start, vma->end };
+	if (vma->kind == VM_KIND_STACK)
+		start = stack_floor(info, vma->end);
+	add_guard(info, start, vma->end);
+}
+
+void vm_setup_own(struct vm_executor *ex)
+{
+	struct vm_target_info *info = &ex->info;
+	const struct vm_observer *o = &ex->area->obs;
+	int status;
+
+	if (!vm_in_child(ex, look_at_own, &status) || status)
+		vm_die("a fresh child cannot read its /proc/self/maps");
+	if (o->nown > VM_MAX_OWN)
+		vm_die("the executor has more than %d mappings", VM_MAX_OWN);
+	info->nown = o->nown;
+	memcpy(info->own, o->own, o->nown * sizeof(o->own[0]));
+	for (uint32_t i = 0; i < info->nown; i++)
+		add_own(ex, &info->own[i]);
+	if (info->nguard && info->guard[info->nguard - 1].end + NEAR > info->layout.task_size)
+		info->guard[info->nguard - 1].end = info->layout.task_size;
+}

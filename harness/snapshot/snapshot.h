@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What was seen of an address space at one moment. Types only are used by the oracle; the functions
+ * that look (observe.c, maps.c, ...) run in the executor's child: no allocation, no stdio.
+ */
+#ifndef VM_SNAPSHOT_H
+#define VM_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/program/contents.h"
+
+#define VM_SNAPSHOT_MAX_VMAS  512
+#define VM_SNAPSHOT_MAX_PAGES 4096 /* present pages whose contents are read; more: not observed */
+
+/* vm_vma.mode */
+#define VM_MODE_R 1u
+#define VM_MODE_W 2u
+#define VM_MODE_X 4u
+#define VM_MODE_S 8u /* `s` in maps: VM_MAYSHARE */
+
+/* vm_vma.kind: from the name in maps; PROCMAP_QUERY without a name buffer leaves VM_KIND_PLAIN. */
+enum vm_kind {
+	VM_KIND_PLAIN,
+	VM_KIND_HEAP,
+	VM_KIND_STACK,
+	VM_KIND_VDSO,
+	VM_KIND_VVAR,
+	VM_KIND_VSYSCALL
+};
+
+/*
+ * VmFlags of smaps as bits. Bit numbers are fixed (they are in traces): append only.
+ * Names: fs/proc/task_mmu.c show_smap_vma_flags().
+ */
+#define VM_FLAG_NAMES                                                                              \
+	"rd", "wr", "ex", "sh", "mr", "mw", "me", "ms", "gd", "pf", "lo", "io", "sr", "rr", "dc",  \
+		"de", "lf", "ac", "nr", "ht", "sf", "ar", "wf", "dd", "sd", "mm", "hg", "nh",      \
+		"mg", "um", "uw", "ui", "ss", "dp", "sl", "gu", "bt", "mt"
+#define VM_FLAG_AC	17u /* VM_ACCOUNT */
+#define VM_FLAG_SD	24u /* VM_SOFTDIRTY: ignored by merging, never compared */
+#define VM_FLAG_SL	34u /* VM_SEALED */
+#define VM_FLAG_COUNT	38u
+#define VM_FLAG_UNKNOWN 63u /* a name that is not in the list was seen */
+
+struct vm_vma {
+	uint64_t start, end;
+	uint64_t offset; /* bytes; 0 for private anonymous memory */
+	uint64_t inode;
+	uint32_t dev;	     /* major << 20 | minor */
+	uint8_t mode;	     /* VM_MODE_* */
+	uint8_t kind;	     /* enum vm_kind */
+	uint8_t flags_known; /* 1 if `flags` was read from smaps */
+	uint8_t pad;
+	uint64_t flags; /* 1 << VM_FLAG_* */
+};
+
+/* A page that pagemap showed present, and its bytes. */
+struct vm_page {
+	uint64_t addr;
+	struct vm_content content;
+};
+
+/* vm_snapshot.mask: what of this snapshot was observed (the rest is unknown, never "equal"). */
+#define VM_SEEN_MAPS	 1u /* vma[] outside the executor's own ranges is complete */
+#define VM_SEEN_FLAGS	 2u /* every vma[] has flags_known */
+#define VM_SEEN_CONTENTS 4u /* page[] has every present page (readable ones at least) */
+#define VM_SEEN_OWN	 8u /* own[] is complete */
+
+/*
+ * vma[] are the VMAs that do not belong to the executor; own[] those that do (text, stack, vdso,
+ * its log). Both sorted by address. page[] sorted by address, only pages of vma[].
+ */
+struct vm_snapshot {
+	uint32_t mask;
+	uint32_t nvma, npage, nown;
+	const struct vm_vma *vma;
+	const struct vm_page *page;
+	const struct vm_vma *own;
+};
+
+#endif
