@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* Verdicts, results and address spaces as text for people. */
+#include "oracle/oracle.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void vm_text_add(struct vm_text *t, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->len < t->cap ? t->buf + t->len : NULL,
+		      t->len < t->cap ? t->cap - t->len : 0, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		t->len += (size_t)n;
+}
+
+void vm_explain_addr(uint64_t addr, const struct vm_target_info *info, struct vm_text *t)
+{
+	const struct vm_layout *l = &info->layout;
+	uint64_t off = addr - l->arena_base;
+
+	if (addr >= l->arena_base && off < l->arena_size) {
+		vm_text_add(t, "p%llu", (unsigned long long)(off / l->page_size));
+		if (off % l->page_size)
+			vm_text_add(t, "[%llub]", (unsigned long long)(off % l->page_size));
+	} else {
+		vm_text_add(t, "%#llx", (unsigned long long)addr);
+	}
+}
+
+static const char *signal_code(const struct vm_event *e)
+{
+	if (e->signo == SIGBUS)
+		return e->sigcode == BUS_ADRERR ? "SIGBUS/ADRERR" : "SIGBUS";
+	return e->sigcode == SEGV_MAPERR   ? "SIGSEGV/MAPERR"
+	       : e->sigcode == SEGV_ACCERR ? "SIGSEGV/ACCERR"
+					   : "SIGSEGV";
+}
+
+void vm_explain_result(const struct vm_event *e, const struct vm_target_info *info,
+		       struct vm_text *t)
+{
+	switch (e->status) {
+	case VM_STATUS_RUNNING:
+		vm_text_add(t, "never returned");
+		return;
+	case VM_STATUS_WITHHELD:
+		vm_text_add(t, "withheld (%s)",
+			    e->result == VM_WITHHELD_MEMORY ? "too much memory"
+							    : "executor's memory");
+		return;
+	case VM_STATUS_FAULTED:
+		vm_text_add(t, "%s at ", signal_code(e));
+		vm_explain_addr(e->sigaddr, info, t);
+		return;
+	default:
+		break;
+	}
+	if (e->result < 0 && e->result >= -4095)
+		vm_text_add(t, "%s", vm_errno_name((int)-e->result));
+	else if (vm_call_desc(e->sc.op)->returns_addr)
+		vm_explain_addr((uint64_t)e->result, info, t);
+	else
+		vm_text_add(t, "%lld", (long long)e->result);
+}
+
+static bool marked(const struct vm_vma *v, const struct vm_range *mark)
+{
+	return mark && v->start < mark->end && mark->start < v->end;
+}
+
+static void hole(uint64_t from, uint64_t to, const struct vm_target_info *info,
+		 const struct vm_range *mark, struct vm_text *t)
+{
+	struct vm_range r = { .start = from > mark->start ? from : mark->start,
+			      .end = to < mark->end ? to : mark->end };
+
+	if (r.start >= r.end)
+		return;
+	vm_text_add(t, "    ");
+	vm_explain_addr(r.start, info, t);
+	vm_text_add(t, "+%llu  (not mapped)   <--\n",
+		    (unsigned long long)((r.end - r.start) / info->layout.page_size));
+}
+
+/* First words of the pages of a VMA, at most four: enough to see bytes move. */
+static void contents(const struct vm_snapshot *s, const struct vm_vma *v, struct vm_text *t)
+{
+	uint32_t shown = 0;
+
+	if (!(s->mask & VM_SEEN_CONTENTS))
+		return;
+	for (uint32_t i = 0; i < s->npage && shown < 4; i++) {
+		if (s->page[i].addr < v->start || s->page[i].addr >= v->end)
+			continue;
+		vm_text_add(t, shown ? " %04llx" : "  bytes %04llx",
+			    (unsigned long long)(s->page[i].content.head & 0xffff));
+		shown++;
+	}
+}
+
+void vm_explain_snapshot(const struct vm_snapshot *s, const struct vm_target_info *info,
+			 const struct vm_range *mark, struct vm_text *t)
+{
+	uint64_t at = 0;
+
+	if (!(s->mask & VM_SEEN_MAPS)) {
+		vm_text_add(t, "    (not observed)\n");
+		return;
+	}
+	for (uint32_t i = 0; i < s->nvma; i++) {
+		const struct vm_vma *v = &s->vma[i];
+
+		if (mark)
+			hole(at, v->start, info, mark, t);
+		vm_text_add(t, "    ");
+		vm_explain_addr(v->start, info, t);
+		vm_text_add(t, "+%llu  %c%c%c %s%s",
+			    (unsigned long long)((v->end - v->start) / info->layout.page_size),
+			    v->mode & VM_MODE_R ? 'r' : '-', v->mode & VM_MODE_W ? 'w' : '-',
+			    v->mode & VM_MODE_X ? 'x' : '-',
+			    v->mode & VM_MODE_S ? "shared" : "private",
+			    v->flags_known && v->flags >> VM_FLAG_SL & 1 ? " sealed" : "");
+		contents(s, v, t);
+		vm_text_add(t, marked(v, mark) ? "   <--\n" : "\n");
+		at = v->end;
+	}
+	if (mark)
+		hole(at, info->layout.task_size, info, mark, t);
+	if (!s->nvma)
+		vm_text_add(t, "    (nothing mapped)\n");
+}
+
+/* The last observed layout before an event. */
+static const struct vm_snapshot *before(const struct vm_trace *trace, uint32_t event)
+{
+	static const struct vm_snapshot none;
+
+	while (event-- > 0)
+		if (trace->event[event].after.mask & VM_SEEN_MAPS)
+			return &trace->event[event].after;
+	return &none;
+}
+
+void vm_explain_verdict(const struct vm_trace *trace, const struct vm_verdict *v, struct vm_text *t)
+{
+	const struct vm_event *e = v->event < trace->nevents ? &trace->event[v->event] : NULL;
+	struct vm_range mark = { v->start, v->end };
+	char call[256];
+
+	vm_text_add(t, "%s: %s\n", vm_severity_name(v->severity), v->title);
+	vm_text_add(t, "  kernel     %s %s %s\n", trace->info.sysname, trace->info.release,
+		    trace->info.machine);
+	if (v->known)
+		vm_text_add(t, "  known bug  %s\n", v->known);
+	if (trace->info.inject[0])
+		vm_text_add(t, "  injected   %s\n", trace->info.inject);
+	if (e && e->kind == VM_EVENT_CALL) {
+		vm_text_print_call(&trace->prog.call[e->call], call, sizeof(call));
+		vm_text_add(t, "  call %-2u    %s\n", e->call + 1, call);
+		vm_text_print_syscall(&e->sc, &trace->info.layout, call, sizeof(call));
+		vm_text_add(t, "  as made    %s = ", call);
+		vm_explain_result(e, &trace->info, t);
+		vm_text_add(t, "\n");
+	}
+	vm_text_add(t, "  expected   %s\n  observed   %s\n", v->expected, v->observed);
+	vm_text_add(t, "  invariant  %s\n  rests on   %s\n", v->invariant, v->basis);
+	if (!e)
+		return;
+	vm_text_add(t, "  before\n");
+	vm_explain_snapshot(before(trace, v->event), &trace->info, v->end ? &mark : NULL, t);
+	vm_text_add(t, "  after\n");
+	vm_explain_snapshot(&e->after, &trace->info, v->end ? &mark : NULL, t);
+}

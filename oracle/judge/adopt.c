@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Observation becomes belief: what agrees is confirmed, what does not is taken as it is. */
+#include "oracle/judge/judge.h"
+
+static void adopt_flags(const struct vm_judge *j, const struct vm_vma *v, struct vm_area *a)
+{
+	bool shown = j->info->features & VM_HAS_SMAPS_SEAL;
+	bool sl = v->flags >> VM_FLAG_SL & 1;
+
+	if (!v->flags_known)
+		return;
+	if (sl)
+		a->sealed = VM_YES;
+	else if (shown)
+		a->sealed = VM_NO;
+	a->account = v->flags >> VM_FLAG_AC & 1 ? VM_YES : VM_NO;
+}
+
+static uint32_t object_of(struct vm_judge *j, const struct vm_vma *v)
+{
+	struct vm_objects *o = &j->scratch->objects;
+	bool shared = v->mode & VM_MODE_S;
+	uint32_t i;
+
+	for (i = 0; shared && i < o->n; i++)
+		if (o->object[i].shared && o->object[i].identified &&
+		    o->object[i].inode == v->inode && o->object[i].dev == v->dev)
+			return i;
+	i = vm_object_new(o, shared, false, UINT64_MAX);
+	if (i != UINT32_MAX && shared) {
+		o->object[i].identified = true;
+		o->object[i].inode = v->inode;
+		o->object[i].dev = v->dev;
+	}
+	return i;
+}
+
+static bool believed_backing(struct vm_judge *j, const struct vm_area *a, const struct vm_vma *v,
+			     uint64_t start)
+{
+	struct vm_object *x = &j->scratch->objects.object[a->object];
+	uint64_t off = v->offset + (start - v->start);
+
+	if (a->shared != !!(v->mode & VM_MODE_S))
+		return false;
+	if (!a->shared)
+		return v->inode == 0;
+	if (off != a->off + (start - a->start))
+		return false;
+	if (!x->identified) {
+		x->identified = true;
+		x->dev = v->dev;
+		x->inode = v->inode;
+	}
+	return x->dev == v->dev && x->inode == v->inode;
+}
+
+/* One piece of an observed VMA: with the believed area there, or with none. */
+static void adopt_piece(struct vm_judge *j, const struct vm_vma *v, const struct vm_area *a,
+			uint64_t start, uint64_t end, struct vm_state *to)
+{
+	struct vm_area piece;
+
+	if (to->n == VM_STATE_MAX_AREAS) {
+		to->lost = true;
+		return;
+	}
+	if (a && believed_backing(j, a, v, start)) {
+		piece = *a;
+		piece.off += start - a->start;
+	} else {
+		piece = (struct vm_area){ .object = object_of(j, v),
+					  .off = v->mode & VM_MODE_S
+							 ? v->offset + (start - v->start)
+							 : 0,
+					  .sealed = VM_MAYBE,
+					  .account = VM_MAYBE };
+	}
+	if (piece.object == UINT32_MAX) {
+		to->lost = true;
+		return;
+	}
+	piece.start = start;
+	piece.end = end;
+	piece.prot = v->mode & (VM_MODE_R | VM_MODE_W | VM_MODE_X);
+	piece.shared = !!(v->mode & VM_MODE_S);
+	piece.own = 0;
+	piece.begins = start == v->start ? VM_YES : VM_NO;
+	adopt_flags(j, v, &piece);
+	to->area[to->n++] = piece;
+}
+
+static void adopt_vma(struct vm_judge *j, const struct vm_vma *v, struct vm_state *to)
+{
+	const struct vm_state *s = j->before;
+	uint32_t i = vm_state_from(s, v->start);
+
+	for (uint64_t at = v->start; at < v->end;) {
+		const struct vm_area *a = i < s->n ? &s->area[i] : NULL;
+		uint64_t end = v->end;
+
+		if (!a || a->start > at) {
+			end = a && a->start < end ? a->start : end;
+			adopt_piece(j, v, NULL, at, end, to);
+		} else {
+			end = a->end < end ? a->end : end;
+			adopt_piece(j, v, a, at, end, to);
+			i += a->end <= end;
+		}
+		at = end;
+	}
+}
+
+/* Own areas are not in vma[]: keep them, in order. */
+static void keep_own(const struct vm_state *from, uint32_t *i, uint64_t before, struct vm_state *to)
+{
+	for (; *i < from->n && from->area[*i].start < before; (*i)++)
+		if (from->area[*i].own && to->n < VM_STATE_MAX_AREAS)
+			to->area[to->n++] = from->area[*i];
+}
+
+void vm_adopt(struct vm_judge *j, const struct vm_snapshot *snap)
+{
+	struct vm_state *to = j->next, *old = j->before;
+	uint32_t own = 0;
+
+	to->n = 0;
+	to->lost = false;
+	for (uint32_t i = 0; i < snap->nvma; i++) {
+		keep_own(old, &own, snap->vma[i].start, to);
+		adopt_vma(j, &snap->vma[i], to);
+	}
+	keep_own(old, &own, UINT64_MAX, to);
+	j->next = old;
+	j->before = to;
+}
+
+void vm_begin(struct vm_judge *j, const struct vm_event *start)
+{
+	struct vm_state *s = j->before;
+	uint32_t object;
+
+	if (start && start->after.mask & VM_SEEN_MAPS) {
+		vm_adopt(j, &start->after);
+		j->last_maps = &start->after;
+	}
+	if (start)
+		return;
+	/* A fresh child holds the executor and nothing else. */
+	s->n = 0;
+	s->lost = false;
+	object = vm_object_new(&j->scratch->objects, false, false, UINT64_MAX);
+	for (uint32_t i = 0; i < j->info->nown && object != UINT32_MAX; i++) {
+		const struct vm_vma *v = &j->info->own[i];
+
+		if (v->kind == VM_KIND_VSYSCALL)
+			continue; /* beyond TASK_SIZE, not in the tree of VMAs */
+		s->area[s->n++] = (struct vm_area){
+			.start = v->start,
+			.end = v->end,
+			.object = object,
+			.prot = v->mode & (VM_MODE_R | VM_MODE_W | VM_MODE_X),
+			.shared = !!(v->mode & VM_MODE_S),
+			.sealed = VM_MAYBE,
+			.account = VM_MAYBE,
+			.begins = VM_YES,
+			.own = 1,
+		};
+	}
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Differences between two address spaces, page by page; VMA boundaries do not count. */
+#ifndef VM_COMPARE_H
+#define VM_COMPARE_H
+
+#include "oracle/state/object.h"
+
+enum vm_diff_kind {
+	VM_DIFF_LOST, /* mapped in the first, not in the second */
+	VM_DIFF_APPEARED,
+	VM_DIFF_PROT,
+	VM_DIFF_SHARING,
+	VM_DIFF_BACKING, /* another object, or another place in it */
+	VM_DIFF_UNSEALED,
+	VM_DIFF_SEALED,
+};
+
+struct vm_diff {
+	uint64_t start, end;
+	uint8_t kind;	 /* enum vm_diff_kind */
+	uint8_t was, is; /* VM_MODE_* of the first and second; 0 where not mapped */
+};
+
+#define VM_MAX_DIFFS 32
+
+struct vm_diffs {
+	uint32_t n; /* at most VM_MAX_DIFFS are kept; `more` says that there were more */
+	bool more;
+	struct vm_diff d[VM_MAX_DIFFS];
+};
+
+/* A run of equal pages; both states and snapshots are turned into runs. */
+struct vm_run {
+	uint64_t start, end;
+	uint64_t off, inode;
+	uint32_t dev, object;
+	uint8_t mode;
+	uint8_t sealed; /* enum vm_tri */
+	bool by_object; /* object says what is behind; else dev, inode, off do (if identified) */
+	bool identified;
+};
+
+/* All but the executor's own areas. Returns the number of runs; run must hold s->n. */
+uint32_t vm_runs_of_state(const struct vm_state *s, const struct vm_objects *o, bool by_object,
+			  struct vm_run *run);
+/* seals_shown: smaps of this kernel shows `sl`, so its absence means not sealed. */
+uint32_t vm_runs_of_snapshot(const struct vm_snapshot *snap, bool seals_shown, struct vm_run *run);
+
+void vm_compare(const struct vm_run *a, uint32_t na, const struct vm_run *b, uint32_t nb,
+		struct vm_diffs *out);
+
+#endif

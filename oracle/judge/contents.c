@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* Bytes: a page that survives or moves keeps them; a new page is zero. */
+#include "oracle/judge/judge.h"
+
+#include <stdio.h>
+
+static bool is_zero(const struct vm_content *c)
+{
+	return !c->head && !c->rest;
+}
+
+static bool differs(const struct vm_object_page *believed, bool zero, const struct vm_content *seen)
+{
+	if (!believed)
+		return zero && !is_zero(seen);
+	if (!believed->known)
+		return false;
+	return believed->content.head != seen->head ||
+	       (believed->rest_known && believed->content.rest != seen->rest);
+}
+
+static void report(struct vm_judge *j, uint64_t addr, const struct vm_object_page *believed,
+		   const struct vm_content *seen, const char *what)
+{
+	struct vm_verdict *v;
+
+	if (j->judged)
+		return;
+	j->judged = true;
+	v = vm_report(j, VM_VIOLATION, "content",
+		      "a page that survives or moves keeps its bytes; a new page is zero");
+	if (!v)
+		return;
+	vm_title_of_content(j, addr, what, v->title);
+	v->start = addr;
+	v->end = addr + j->info->layout.page_size;
+	snprintf(v->expected, sizeof(v->expected), "first word %#llx",
+		 believed ? (unsigned long long)believed->content.head : 0);
+	if (seen)
+		snprintf(v->observed, sizeof(v->observed),
+			 "first word %#llx, digest of the rest %#llx",
+			 (unsigned long long)seen->head, (unsigned long long)seen->rest);
+	else
+		snprintf(v->observed, sizeof(v->observed), "no page is present: it reads as zero");
+}
+
+/* A present page: compare, then believe what was seen. */
+static void present(struct vm_judge *j, const struct vm_area *a, const struct vm_page *p)
+{
+	struct vm_object *x = &j->scratch->objects.object[a->object];
+	uint64_t off = a->off + (p->addr - a->start);
+	uint32_t i = vm_object_from(x, off);
+	struct vm_object_page *e = i < x->npages && x->page[i].off == off ? &x->page[i] : NULL;
+
+	if (!e && x->zero && is_zero(&p->content))
+		return;
+	if (differs(e, x->zero, &p->content))
+		report(j, p->addr, e, &p->content, is_zero(&p->content) ? "zeroed" : "changed");
+	if (!e)
+		e = vm_object_page(x, off);
+	if (!e)
+		return;
+	e->content = p->content;
+	e->known = e->rest_known = true;
+}
+
+/* Believed pages of [from, to) of a private object that are not present: their bytes are gone. */
+static void absent(struct vm_judge *j, const struct vm_area *a, uint64_t from, uint64_t to)
+{
+	struct vm_object *x = &j->scratch->objects.object[a->object];
+	uint64_t end = a->off + (to - a->start);
+
+	if (a->shared)
+		return; /* another mapping may hold it, or none: the object keeps it */
+	for (uint32_t i = vm_object_from(x, a->off + (from - a->start));
+	     i < x->npages && x->page[i].off < end; i++) {
+		struct vm_object_page *e = &x->page[i];
+
+		if (e->known && e->rest_known && !is_zero(&e->content)) {
+			report(j, a->start + (e->off - a->off), e, NULL, "lost");
+			e->content = (struct vm_content){ 0 };
+		} else if (!e->known) {
+			e->known = e->rest_known = true;
+			e->content = (struct vm_content){ 0 };
+		}
+	}
+}
+
+void vm_check_contents(struct vm_judge *j, const struct vm_snapshot *snap)
+{
+	const struct vm_state *s = j->before;
+	uint64_t page = j->info->layout.page_size;
+	uint32_t p = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct vm_area *a = &s->area[i];
+		uint64_t at = a->start;
+
+		if (a->own)
+			continue;
+		while (p < snap->npage && snap->page[p].addr < a->start)
+			p++;
+		for (; p < snap->npage && snap->page[p].addr < a->end; p++) {
+			absent(j, a, at, snap->page[p].addr);
+			present(j, a, &snap->page[p]);
+			at = snap->page[p].addr + page;
+		}
+		absent(j, a, at, a->end);
+	}
+}

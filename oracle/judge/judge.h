@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of the judge share; not for users of the oracle. */
+#ifndef VM_JUDGE_H
+#define VM_JUDGE_H
+
+#include "oracle/judge/compare.h"
+#include "oracle/oracle.h"
+#include "oracle/rules/rule.h"
+
+struct vm_judge_scratch {
+	struct vm_state state[4];
+	struct vm_objects objects;
+	struct vm_outcomes outcomes, more;
+	struct vm_run run[2][VM_STATE_MAX_AREAS];
+};
+
+struct vm_judge {
+	const struct vm_trace *trace;
+	const struct vm_target_info *info;
+	const struct vm_profile *profile;
+	enum vm_contract contract;
+	struct vm_judge_scratch *scratch;
+	struct vm_judgement *out;
+	struct vm_state *before, *after, *next,
+		*work;			     /* belief; the four of scratch, swapped around */
+	const struct vm_snapshot *last_maps; /* the last observed layout, NULL before the first */
+	uint32_t unobserved_since; /* first event whose effect has not been looked at, or 0 */
+	uint32_t event;		   /* index of the event being judged */
+	const struct vm_event *e;
+	struct vm_range range[2]; /* what the call is about: source, destination */
+	bool judged; /* a violation was reported on this event: what follows from it is not */
+};
+
+/* titles.c: words for a difference; `failed` is 0 or the errno. */
+void vm_title_of_failure(const struct vm_judge *j, const struct vm_diffs *d,
+			 const struct vm_cause *cause, const char *what, char *title);
+void vm_title_of_success(const struct vm_judge *j, const struct vm_diffs *d, char *title);
+void vm_title_of_result(const struct vm_judge *j, const struct vm_outcomes *outs, char *title);
+void vm_title_of_content(const struct vm_judge *j, uint64_t addr, const char *what, char *title);
+/* Name of a difference's place: "source", "source tail", "destination", "range", "bystander". */
+const char *vm_place_name(const struct vm_judge *j, uint64_t start, uint64_t end);
+void vm_describe_outcomes(const struct vm_judge *j, const struct vm_outcomes *outs, char *text,
+			  size_t cap);
+void vm_describe_diffs(const struct vm_judge *j, const struct vm_diffs *d, char *text, size_t cap);
+void vm_describe_result(const struct vm_judge *j, char *text, size_t cap);
+
+/* judge.c: a new verdict on the current event, or NULL if there is no room. */
+struct vm_verdict *vm_report(struct vm_judge *j, enum vm_severity severity, const char *invariant,
+			     const char *basis);
+
+/* adopt.c: take what was observed as belief; differences become belief too. */
+void vm_adopt(struct vm_judge *j, const struct vm_snapshot *snap);
+void vm_begin(struct vm_judge *j, const struct vm_event *start);
+
+/* contents.c: compare bytes with belief, report the first difference, take over what was seen. */
+void vm_check_contents(struct vm_judge *j, const struct vm_snapshot *snap);
+
+/* views.c: do the ways of looking agree? */
+void vm_check_views(struct vm_judge *j, const struct vm_snapshot *snap);
+void vm_check_end(struct vm_judge *j, const struct vm_event *end);
+
+/* features.c: feature ids of the call just judged. */
+void vm_add_features(struct vm_judge *j, const struct vm_outcome *matched);
+
+/* profiles/known_bugs.c */
+const struct vm_known_bug *vm_known_bug(const struct vm_judge *j);
+struct vm_known_bug {
+	const char *cause;	  /* for the title */
+	const char *text;	  /* versions and source */
+	unsigned int first, last; /* releases as major * 1000 + minor; last 0: not fixed yet */
+	bool (*shows)(const struct vm_judge *j); /* is the current event this bug? */
+};
+
+#endif

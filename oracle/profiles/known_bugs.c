@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bugs of released kernels. They never become rules: the profile says what a version is meant to
+ * do, this list lets a violation be reported as known, and it stays a violation.
+ */
+#define _GNU_SOURCE
+#include "oracle/judge/judge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/*
+ * mm/mremap.c (7.3): mremap_to() shrinks the source first, then move_vma() calls vrm_calc_charge(),
+ * which charges vrm->delta, still old_len - new_len, as if the mapping grew. A fixed move that
+ * shrinks by more than the commit limit fails, after destination and source tail are gone; one that
+ * succeeds leaks the charge (Committed_AS).
+ */
+static bool shrink_is_charged(const struct vm_judge *j)
+{
+	const struct vm_event *e = j->e;
+	uint64_t page = j->info->layout.page_size;
+
+	return e->kind == VM_EVENT_CALL && e->sc.op == VM_OP_MREMAP && e->result == -ENOMEM &&
+	       e->sc.arg[3] & MREMAP_FIXED && e->sc.arg[1] > e->sc.arg[2] &&
+	       (j->info->overcommit_memory == 2 ||
+		(e->sc.arg[1] - e->sc.arg[2]) / page > j->info->total_pages);
+}
+
+static const struct vm_known_bug bugs[] = {
+	{ .cause = "a shrink is charged as growth",
+	  .text = "since 6.17, not fixed in 7.3: mm/mremap.c vrm_calc_charge() charges vrm->delta "
+		  "of a shrinking move",
+	  .first = 6017,
+	  .shows = shrink_is_charged },
+};
+
+static unsigned int release_of(const char *release)
+{
+	char *end;
+	unsigned long major = strtoul(release, &end, 10);
+
+	return (unsigned int)(major * 1000 + (*end == '.' ? strtoul(end + 1, NULL, 10) : 0));
+}
+
+const struct vm_known_bug *vm_known_bug(const struct vm_judge *j)
+{
+	unsigned int release = release_of(j->info->release);
+
+	for (size_t i = 0; i < sizeof(bugs) / sizeof(bugs[0]); i++)
+		if (release >= bugs[i].first && (!bugs[i].last || release <= bugs[i].last) &&
+		    bugs[i].shows(j))
+			return &bugs[i];
+	return NULL;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "oracle/profiles/profile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Oldest first. A profile serves every release from its own up to the next one in the table that
+ * has one; releases below the first and above the last are judged by what documents say (generic).
+ */
+static const struct {
+	struct vm_profile p;
+	unsigned int first, last; /* releases as major * 1000 + minor */
+} profiles[] = {
+	{ { .name = "6.12", .exact = true }, 6012, 6012 },
+	{ { .name = "6.18",
+	    .exact = true,
+	    .mremap_checks_first = true,
+	    .mremap_multi_move = true,
+	    .mremap_new_addr_first = true,
+	    .dontunmap_rounded = true },
+	  6018,
+	  6018 },
+	{ { .name = "generic" }, 0, 0 },
+};
+
+#define NPROFILES (sizeof(profiles) / sizeof(profiles[0]))
+
+const struct vm_profile *vm_profile_at(size_t i)
+{
+	return i < NPROFILES ? &profiles[i].p : NULL;
+}
+
+const struct vm_profile *vm_profile_by_name(const char *name)
+{
+	for (size_t i = 0; i < NPROFILES; i++)
+		if (!strcmp(profiles[i].p.name, name))
+			return &profiles[i].p;
+	return NULL;
+}
+
+enum vm_contract vm_profile_contract(const struct vm_profile *p, enum vm_contract wanted)
+{
+	return wanted == VM_CONTRACT_EXACT && !p->exact ? VM_CONTRACT_DOCUMENTED : wanted;
+}
+
+/* What the probes saw, as the profile that behaves so; NULL if none does. */
+static size_t behaves_like(const struct vm_target_info *info)
+{
+	bool kept = info->features & VM_PROBE_DEST_KEPT;
+	bool multi = info->features & VM_PROBE_MULTI_MOVE;
+	bool rounded = info->features & VM_PROBE_DU_ROUNDED;
+
+	for (size_t i = 0; i < NPROFILES; i++) {
+		const struct vm_profile *p = &profiles[i].p;
+
+		if (p->exact && p->mremap_checks_first == kept && p->mremap_multi_move == multi &&
+		    p->dontunmap_rounded == rounded)
+			return i;
+	}
+	return NPROFILES;
+}
+
+static size_t by_release(const char *release)
+{
+	char *end;
+	unsigned long major = strtoul(release, &end, 10), minor = 0;
+
+	if (*end == '.')
+		minor = strtoul(end + 1, NULL, 10);
+	for (size_t i = 0; i < NPROFILES; i++)
+		if (profiles[i].p.exact && major * 1000 + minor >= profiles[i].first &&
+		    major * 1000 + minor <= profiles[i].last)
+			return i;
+	return NPROFILES - 1;
+}
+
+const struct vm_profile *vm_profile_choose(const struct vm_target_info *info, char *why,
+					   size_t whylen, bool *regressed, char *title,
+					   size_t titlelen)
+{
+	size_t release = by_release(info->release), seen = behaves_like(info);
+	const struct vm_profile *p = &profiles[release].p;
+
+	*regressed = false;
+	if (titlelen)
+		title[0] = 0;
+	if (!p->exact) {
+		snprintf(why, whylen,
+			 "no profile for release %.64s: documents and hard invariants only",
+			 info->release);
+		return p;
+	}
+	if (!(info->features & VM_PROBED_BEHAVIOUR) || seen == release) {
+		snprintf(why, whylen, "release %.64s%s", info->release,
+			 seen == release ? ", probes agree" : ", not probed");
+		return p;
+	}
+	if (seen < NPROFILES && seen > release) {
+		snprintf(why, whylen, "release %.64s, but probes show the behaviour of %s",
+			 info->release, profiles[seen].p.name);
+		return &profiles[seen].p;
+	}
+	*regressed = true;
+	snprintf(title, titlelen, "kernel: regressed to %s (mremap probes)",
+		 seen < NPROFILES ? profiles[seen].p.name : "no known version");
+	snprintf(why, whylen, "release %.64s, but probes show %s", info->release,
+		 seen < NPROFILES ? "older behaviour" : "a mix that no version has");
+	return p;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "oracle/rules/rule.h"
+
+#include <sys/mman.h>
+
+#define CAP_SYS_RAWIO_BIT 17
+#define GIB		  (1ull << 30)
+
+uint64_t vm_page_mask(const struct vm_rule *r)
+{
+	return ~(r->info->layout.page_size - 1);
+}
+
+uint64_t vm_page_align(const struct vm_rule *r, uint64_t len)
+{
+	return (len + r->info->layout.page_size - 1) & vm_page_mask(r);
+}
+
+bool vm_unaligned(const struct vm_rule *r, uint64_t addr)
+{
+	return addr & ~vm_page_mask(r);
+}
+
+enum vm_tri vm_over_commit(const struct vm_rule *r, uint64_t min_pages, uint64_t max_pages)
+{
+	uint64_t limit = r->info->total_pages;
+
+	switch (r->info->overcommit_memory) {
+	case 0: /* heuristic: refuses only what can never be there */
+		if (min_pages > limit)
+			return VM_YES;
+		return max_pages > limit ? VM_MAYBE : VM_NO;
+	case 1:
+		return VM_NO;
+	default: /* strict: depends on what the whole system has committed */
+		return max_pages ? VM_MAYBE : VM_NO;
+	}
+}
+
+enum vm_tri vm_below_min_addr(const struct vm_rule *r, uint64_t addr)
+{
+	if (addr >= r->info->mmap_min_addr)
+		return VM_NO;
+	return vm_is(!(r->info->cap_effective >> CAP_SYS_RAWIO_BIT & 1));
+}
+
+/* Where the search certainly looks: not near the stack, whose gap moves mmap_base down. */
+static void search_window(const struct vm_rule *r, uint64_t *low, uint64_t *high)
+{
+	uint64_t task = r->info->layout.task_size;
+	bool legacy = r->info->rlimit_stack == UINT64_MAX;
+	uint64_t top = task / 8 < 64 * GIB ? task / 8 : 64 * GIB;
+
+	*low = legacy ? task / 3 + GIB : r->info->mmap_min_addr + (1u << 20);
+	*high = task - top;
+	if (!legacy && r->info->rlimit_stack > top / 2)
+		*high = task / 6; /* mmap_base(): gap_max is 5/6 of TASK_SIZE */
+}
+
+enum vm_tri vm_no_room(const struct vm_rule *r, uint64_t len)
+{
+	uint64_t low, high, slack = 2 * r->info->layout.pmd_size;
+
+	if (vm_state_largest_hole(r->s, 0, r->info->layout.task_size) < len)
+		return VM_YES;
+	search_window(r, &low, &high);
+	if (vm_state_largest_hole(r->s, low, high) >= len + slack)
+		return VM_NO;
+	return VM_MAYBE;
+}
+
+enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len)
+{
+	uint64_t low, high, hint = *addr & vm_page_mask(r);
+	uint64_t gap = 256 * r->info->layout.page_size + r->info->layout.pmd_size;
+
+	/* mm/mmap.c round_hint_to_min() is the caller's; 0 is no hint */
+	if (!hint)
+		return VM_NO;
+	if (len > r->info->layout.task_size || hint > r->info->layout.task_size - len)
+		return VM_NO;
+	if (vm_state_any(r->s, hint, hint + len))
+		return VM_NO;
+	*addr = hint;
+	search_window(r, &low, &high);
+	/* a growing stack above keeps its guard gap; that is only near the top */
+	if (hint + len + gap > high || hint < r->info->mmap_min_addr)
+		return VM_MAYBE;
+	return VM_YES;
+}
+
+enum vm_tri vm_over_rlimit(const struct vm_rule *r, uint64_t pages)
+{
+	uint64_t as = r->info->rlimit_as, data = r->info->rlimit_data;
+	uint64_t limit = as < data ? as : data;
+
+	if (limit == UINT64_MAX || !pages)
+		return VM_NO;
+	return pages > as / r->info->layout.page_size ? VM_YES : VM_MAYBE;
+}
+
+enum vm_tri vm_over_map_count(const struct vm_rule *r)
+{
+	/* an area is at most one VMA here, and no call makes more than four */
+	return r->s->n + 8 < r->info->max_map_count ? VM_NO : VM_MAYBE;
+}
+
+uint8_t vm_mode_of_prot(uint64_t prot)
+{
+	return (prot & PROT_READ ? VM_MODE_R : 0) | (prot & PROT_WRITE ? VM_MODE_W : 0) |
+	       (prot & PROT_EXEC ? VM_MODE_X : 0);
+}

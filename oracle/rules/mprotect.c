@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* mprotect(2). mm/mprotect.c do_mprotect_pkey(), mprotect_fixup(). */
+#include "oracle/rules/rule.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define PROT_SEM_BIT 8u
+
+static const struct vm_cause both_grow = { .text = "PROT_GROWSDOWN and PROT_GROWSUP",
+					   .basis = "mm/mprotect.c do_mprotect_pkey()" };
+static const struct vm_cause unaligned = { .text = "address not page aligned",
+					   .basis = "mm/mprotect.c do_mprotect_pkey()" };
+static const struct vm_cause wraps = { .text = "range wraps",
+				       .basis = "mm/mprotect.c do_mprotect_pkey()" };
+static const struct vm_cause bad_prot = { .text = "unknown protection bits",
+					  .basis = "arch_validate_prot()" };
+static const struct vm_cause no_map = { .text = "start is not mapped",
+					.basis = "mm/mprotect.c do_mprotect_pkey()" };
+static const struct vm_cause no_grow = {
+	.text = "PROT_GROWSDOWN or PROT_GROWSUP on a plain mapping",
+	.basis = "mm/mprotect.c do_mprotect_pkey()"
+};
+static const struct vm_cause hole = { .text = "hole in the range",
+				      .basis = "mm/mprotect.c do_mprotect_pkey(); mprotect(2)" };
+static const struct vm_cause sealed = { .text = "sealed page in the range",
+					.basis = "mm/mprotect.c mprotect_fixup(); mseal.rst",
+					.seal = true };
+static const struct vm_cause commit = { .text = "commit limit",
+					.basis = "mm/mprotect.c mprotect_fixup()",
+					.resource = true };
+static const struct vm_cause rlimit = { .text = "RLIMIT_DATA",
+					.basis = "mm/mprotect.c mprotect_fixup()",
+					.resource = true };
+
+/* Pages of one VMA within [start, end): is writing to be charged, and for how many pages? */
+static enum vm_tri charge_fails(struct vm_rule *r, uint32_t first, uint32_t next, uint64_t start,
+				uint64_t end)
+{
+	const struct vm_area *a = &r->s->area[first];
+	uint64_t low = a->start > start ? a->start : start;
+	uint64_t high = r->s->area[next - 1].end < end ? r->s->area[next - 1].end : end;
+	uint64_t pages = (high - low) / r->info->layout.page_size;
+
+	if (a->shared || a->prot & VM_MODE_W || a->account == VM_YES)
+		return VM_NO;
+	return vm_over_commit(r, a->account == VM_NO ? pages : 0, pages);
+}
+
+static void protect_up_to(struct vm_rule *r, uint64_t start, uint64_t end)
+{
+	struct vm_step step = { .kind = VM_STEP_PROTECT,
+				.prot = vm_mode_of_prot(r->sc->arg[2]),
+				.start = start,
+				.end = end };
+
+	r->done.n = 0;
+	if (start < end) {
+		r->done.n = 1;
+		r->done.step[0] = step;
+		r->what = "partly applied";
+	}
+}
+
+/*
+ * VMAs are changed one at a time: a failure leaves those before it changed (prefix), which
+ * mprotect(2) and mseal.rst allow. Only 6.10 and 6.11 looked at all seals first.
+ */
+static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
+{
+	const struct vm_state *s = r->s;
+	uint64_t at = start;
+
+	r->licence = VM_DOCUMENTED;
+	for (uint32_t i = vm_state_from(s, start), next; at < end; i = next) {
+		if (vm_stops(r, vm_is(i >= s->n || s->area[i].start > at), ENOMEM, &hole))
+			return;
+		next = vm_state_vma_next(s, i);
+		if (vm_fails(r, s->area[i].sealed, EPERM, &sealed))
+			return;
+		if (r->sc->arg[2] & PROT_WRITE &&
+		    (vm_fails(r, vm_over_rlimit(r, (end - at) / r->info->layout.page_size), ENOMEM,
+			      &rlimit) ||
+		     vm_fails(r, charge_fails(r, i, next, at, end), ENOMEM, &commit)))
+			return;
+		at = s->area[next - 1].end;
+		protect_up_to(r, start, at < end ? at : end);
+	}
+	r->what = NULL;
+	vm_succeeds(r, 0);
+}
+
+void vm_rule_mprotect(struct vm_rule *r)
+{
+	uint64_t start = r->sc->arg[0], len = vm_page_align(r, r->sc->arg[1]), end = start + len;
+	uint64_t grows = r->sc->arg[2] & (PROT_GROWSDOWN | PROT_GROWSUP);
+	uint64_t prot = r->sc->arg[2] & ~grows;
+	const uint64_t known = PROT_READ | PROT_WRITE | PROT_EXEC | PROT_SEM_BIT;
+
+	if (vm_fails(r, vm_is(grows == (PROT_GROWSDOWN | PROT_GROWSUP)), EINVAL, &both_grow) ||
+	    vm_fails(r, vm_is(vm_unaligned(r, start)), EINVAL, &unaligned))
+		return;
+	if (!r->sc->arg[1]) {
+		vm_succeeds(r, 0);
+		return;
+	}
+	if (vm_stops(r, vm_is(end <= start), ENOMEM, &wraps) ||
+	    vm_fails(r, vm_is(prot & ~known), EINVAL, &bad_prot))
+		return;
+	if (grows) {
+		/* no mapping here grows; that the range is mapped at its start is looked at first
+		 */
+		bool any = vm_state_any(r->s, start, end), at = vm_state_at(r->s, start) != NULL;
+
+		if (vm_stops(r, vm_is(grows == PROT_GROWSDOWN ? !any : !at), ENOMEM, &no_map))
+			return;
+		vm_fails(r, VM_YES, EINVAL, &no_grow);
+		return;
+	}
+	if (vm_stops(r, vm_is(!vm_state_at(r->s, start)), ENOMEM, &no_map))
+		return;
+	protect_each(r, start, end);
+}

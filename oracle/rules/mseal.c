@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* mseal(2). mm/mseal.c do_mseal(); Documentation/userspace-api/mseal.rst. */
+#include "oracle/rules/rule.h"
+
+#include <errno.h>
+
+static const struct vm_cause no_call = { .text = "no mseal on this kernel",
+					 .basis = "kernel before 6.10" };
+static const struct vm_cause flags = { .text = "flags are not 0",
+				       .basis = "mm/mseal.c do_mseal()" };
+static const struct vm_cause unaligned = { .text = "address not page aligned",
+					   .basis = "mm/mseal.c do_mseal()" };
+static const struct vm_cause wraps = { .text = "range wraps", .basis = "mm/mseal.c do_mseal()" };
+static const struct vm_cause hole = { .text = "hole in the range",
+				      .basis = "mm/mseal.c check_mm_seal(); mseal.rst" };
+static const struct vm_cause map_count = { .text = "too many mappings",
+					   .basis = "mm/vma.c __split_vma()",
+					   .resource = true };
+
+void vm_rule_mseal(struct vm_rule *r)
+{
+	uint64_t addr = r->sc->arg[0], len = vm_page_align(r, r->sc->arg[1]);
+	struct vm_step step = { .kind = VM_STEP_SEAL, .start = addr, .end = addr + len };
+
+	if (vm_stops(r, vm_is(!(r->info->features & VM_HAS_MSEAL)), ENOSYS, &no_call) ||
+	    vm_fails(r, vm_is(r->sc->arg[2]), EINVAL, &flags) ||
+	    vm_fails(r, vm_is(vm_unaligned(r, addr)), EINVAL, &unaligned) ||
+	    vm_stops(r, vm_is(r->sc->arg[1] && !len), EINVAL, &wraps) ||
+	    vm_stops(r, vm_is(addr + len < addr), EINVAL, &wraps))
+		return;
+	if (!len) {
+		vm_succeeds(r, 0);
+		return;
+	}
+	if (vm_fails(r, vm_is(!vm_state_all(r->s, addr, addr + len)), ENOMEM, &hole) ||
+	    vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count))
+		return;
+	vm_does(r, &step);
+	vm_succeeds(r, 0);
+}

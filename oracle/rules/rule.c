@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "oracle/rules/rule.h"
+
+static const struct {
+	const char *name;
+	void (*outcomes)(struct vm_rule *r);
+} rules[VM_OP_COUNT] = {
+	[VM_OP_MMAP] = { "mmap", vm_rule_mmap },
+	[VM_OP_MUNMAP] = { "munmap", vm_rule_munmap },
+	[VM_OP_MREMAP] = { "mremap", vm_rule_mremap },
+	[VM_OP_MPROTECT] = { "mprotect", vm_rule_mprotect },
+	[VM_OP_MSEAL] = { "mseal", vm_rule_mseal },
+	[VM_OP_READ] = { "touch", vm_rule_touch },
+	[VM_OP_WRITE] = { "touch", vm_rule_touch },
+	[VM_OP_FILL] = { "touch", vm_rule_touch },
+};
+
+const char *vm_rule_name(uint8_t op)
+{
+	return rules[op].name;
+}
+
+static struct vm_outcome *add(struct vm_rule *r, uint8_t kind, int64_t value)
+{
+	struct vm_outcome *o;
+
+	if (r->out->n == VM_MAX_OUTCOMES) {
+		vm_silent(r, "more outcomes than fit");
+		return &r->out->o[0];
+	}
+	o = &r->out->o[r->out->n++];
+	o->kind = kind;
+	o->licence = r->licence;
+	o->signo = o->sigcode = 0;
+	o->value = value;
+	o->len = 0;
+	o->cause = NULL;
+	o->what = r->what;
+	o->effect.n = r->done.n;
+	for (uint32_t i = 0; i < r->done.n; i++)
+		o->effect.step[i] = r->done.step[i];
+	return o;
+}
+
+bool vm_fails(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_cause *cause)
+{
+	if (cond == VM_NO)
+		return false;
+	add(r, VM_RESULT_ERRNO, err)->cause = cause;
+	if (cond == VM_YES)
+		r->failed = true;
+	return cond == VM_YES && !r->documented;
+}
+
+bool vm_stops(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_cause *cause)
+{
+	return vm_fails(r, cond, err, cause) || cond == VM_YES;
+}
+
+void vm_does(struct vm_rule *r, const struct vm_step *step)
+{
+	struct vm_effect one = { .n = 1, .step = { *step } };
+
+	if (r->failed)
+		return;
+	if (r->done.n == VM_EFFECT_MAX) {
+		vm_silent(r, "more steps than fit");
+		return;
+	}
+	r->done.step[r->done.n++] = *step;
+	if (r->s != r->work) {
+		vm_state_copy(r->work, r->s);
+		r->s = r->work;
+	}
+	vm_effect_apply(&one, 0, r->work, r->objects, r->info->layout.page_size);
+	if (r->work->lost)
+		vm_silent(r, "more areas than fit");
+}
+
+void vm_succeeds(struct vm_rule *r, int64_t value)
+{
+	if (!r->failed)
+		add(r, VM_RESULT_VALUE, value);
+}
+
+void vm_succeeds_chosen(struct vm_rule *r, uint64_t len)
+{
+	if (!r->failed)
+		add(r, VM_RESULT_CHOSEN, 0)->len = len;
+}
+
+void vm_silent(struct vm_rule *r, const char *why)
+{
+	r->out->silent = true;
+	r->out->why_silent = why;
+}
+
+void vm_outcomes(struct vm_rule *r)
+{
+	r->out->n = 0;
+	r->out->silent = false;
+	r->out->why_silent = NULL;
+	r->failed = false;
+	r->done.n = 0;
+	r->licence = VM_MEANT;
+	r->what = NULL;
+	rules[r->sc->op].outcomes(r);
+}

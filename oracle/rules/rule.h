@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one form of a rule: outcomes(state, call, profile) -> the set of {result, effect, cause} that
+ * this kernel may show. One file a call; the table of rules is in rule.c.
+ */
+#ifndef VM_RULE_H
+#define VM_RULE_H
+
+#include "harness/trace/trace.h"
+#include "oracle/profiles/profile.h"
+#include "oracle/state/effect.h"
+
+/* Why an outcome comes about. Constant data of the rule files; the text is part of titles. */
+struct vm_cause {
+	const char *text;  /* "source crosses a VMA" */
+	const char *basis; /* kernel function or document */
+	bool resource; /* a limit or an allocation, not a check of arguments, boundaries or seals */
+	bool seal;     /* a seal was in the way */
+};
+
+enum vm_result_kind {
+	VM_RESULT_VALUE,  /* just `value` */
+	VM_RESULT_ERRNO,  /* -value */
+	VM_RESULT_CHOSEN, /* the start of `len` bytes that the kernel chose: page aligned, free */
+	VM_RESULT_FAULT,  /* a touch: `value` pages done, then signo/sigcode (sigcode -1: any) */
+};
+
+/* How a failure that has an effect is meant. */
+enum vm_licence {
+	VM_MEANT, /* this version does so; a deviation from the strict contract if anything changed
+		   */
+	VM_DOCUMENTED, /* documents allow it: a note */
+	VM_BUG, /* a known bug of some versions, never meant: see known_bugs.c (not in outcome sets)
+		 */
+};
+
+struct vm_outcome {
+	uint8_t kind;	 /* enum vm_result_kind */
+	uint8_t licence; /* enum vm_licence */
+	int32_t signo, sigcode;
+	int64_t value;
+	uint64_t len;
+	const struct vm_cause *cause;
+	const char *what; /* wording of a partial effect for titles, or NULL: found by comparing */
+	struct vm_effect effect;
+};
+
+#define VM_MAX_OUTCOMES 24
+
+struct vm_outcomes {
+	uint32_t n;
+	bool silent; /* the rule does not know: anything is accepted */
+	const char *why_silent;
+	struct vm_outcome o[VM_MAX_OUTCOMES];
+};
+
+/* What a rule works on. */
+struct vm_rule {
+	const struct vm_state *s; /* the address space now: before the call, or after `done` */
+	const struct vm_syscall *sc;
+	const struct vm_target_info *info;
+	const struct vm_profile *p;
+	uint8_t call; /* index in the program (tags of fills) */
+	/*
+	 * false: exact, the first check that fails decides. true: the set of all that apply; then a
+	 * check that certainly fails only rules success out.
+	 */
+	bool documented;
+	bool failed;
+	struct vm_effect done;	    /* effects of the steps already made */
+	uint8_t licence;	    /* of a failure from here on */
+	const char *what;	    /* wording for it */
+	struct vm_state *work;	    /* scratch for the state after `done` */
+	struct vm_objects *objects; /* `work` may add to it; the judge undoes that */
+	struct vm_outcomes *out;
+};
+
+/*
+ * The call fails here with err if cond holds. Returns true if the rule must stop: the check
+ * certainly fails and decides. vm_stops() is for checks after which going on has no meaning: it
+ * stops also where only the set of applicable errors is asked for.
+ */
+bool vm_fails(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_cause *cause);
+bool vm_stops(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_cause *cause);
+
+/* Add a step to what is done, and show its effect in r->s. */
+void vm_does(struct vm_rule *r, const struct vm_step *step);
+
+/* Success, with what is done as effect. Nothing is added if a check certainly failed before. */
+void vm_succeeds(struct vm_rule *r, int64_t value);
+void vm_succeeds_chosen(struct vm_rule *r, uint64_t len);
+
+/* The rule does not know. */
+void vm_silent(struct vm_rule *r, const char *why);
+
+/* The outcomes of one call. `r` must have s, sc, info, p, documented, work, objects and out set. */
+void vm_outcomes(struct vm_rule *r);
+
+/* Name of the rule of an opcode: its file in oracle/rules/. */
+const char *vm_rule_name(uint8_t op);
+
+/* ---- shared by rules (common.c) ---- */
+
+static inline enum vm_tri vm_is(bool yes)
+{
+	return yes ? VM_YES : VM_NO;
+}
+
+uint64_t vm_page_mask(const struct vm_rule *r);
+/* PAGE_ALIGN(): wraps to 0 near 2^64. */
+uint64_t vm_page_align(const struct vm_rule *r, uint64_t len);
+bool vm_unaligned(const struct vm_rule *r, uint64_t addr);
+
+/* Would charging between min and max pages exceed the commit limit? (mm/util.c
+ * __vm_enough_memory()) */
+enum vm_tri vm_over_commit(const struct vm_rule *r, uint64_t min_pages, uint64_t max_pages);
+
+/* Is a fixed address below mmap_min_addr refused? (security_mmap_addr()) */
+enum vm_tri vm_below_min_addr(const struct vm_rule *r, uint64_t addr);
+
+/* Does get_unmapped_area() without MAP_FIXED find no room for len bytes? */
+enum vm_tri vm_no_room(const struct vm_rule *r, uint64_t len);
+
+/*
+ * Does it return just this hint? YES or NO where certain. `hint` as passed; *addr becomes what
+ * would be returned.
+ */
+enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len);
+
+/* Would growth by `pages` exceed RLIMIT_AS or RLIMIT_DATA? (mm/mmap.c may_expand_vm()) */
+enum vm_tri vm_over_rlimit(const struct vm_rule *r, uint64_t pages);
+
+/* Are there (nearly) as many VMAs as vm.max_map_count allows? */
+enum vm_tri vm_over_map_count(const struct vm_rule *r);
+
+/* The prot bits of a VMA for a PROT_* argument. */
+uint8_t vm_mode_of_prot(uint64_t prot);
+
+void vm_rule_mmap(struct vm_rule *r);
+void vm_rule_munmap(struct vm_rule *r);
+void vm_rule_mremap(struct vm_rule *r);
+void vm_rule_mprotect(struct vm_rule *r);
+void vm_rule_mseal(struct vm_rule *r);
+void vm_rule_touch(struct vm_rule *r); /* read, write, fill */
+
+#endif

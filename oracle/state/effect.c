@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "oracle/state/effect.h"
+
+static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, struct vm_state *s,
+		    struct vm_objects *o)
+{
+	struct vm_area a = {
+		.start = start,
+		.end = end,
+		.prot = st->prot,
+		.shared = st->shared,
+		.sealed = VM_NO,
+		/* accountable_mapping(): private and writable; shared anonymous memory is charged
+		   by shmem */
+		.account = !st->shared && (st->prot & VM_MODE_W) ? VM_YES : VM_NO,
+		.begins = VM_MAYBE,
+		.object = vm_object_new(o, st->shared, true, st->shared ? end - start : UINT64_MAX),
+	};
+
+	if (a.object == UINT32_MAX)
+		s->lost = true;
+	else
+		vm_state_put(s, &a);
+}
+
+static void protect_area(struct vm_area *a, uint8_t prot)
+{
+	if (!a->shared && (prot & VM_MODE_W)) {
+		if (!(a->prot & VM_MODE_W) && a->account == VM_NO)
+			a->account = VM_YES;
+	} else if (a->prot != prot && a->account == VM_YES) {
+		/* mprotect_fixup(): given back only where no page was ever faulted */
+		a->account = VM_MAYBE;
+	}
+	a->prot = prot;
+}
+
+static void change_areas(const struct vm_step *st, struct vm_state *s)
+{
+	uint32_t i;
+
+	vm_state_split(s, st->start);
+	vm_state_split(s, st->end);
+	for (i = vm_state_from(s, st->start); i < s->n && s->area[i].start < st->end; i++) {
+		if (st->kind == VM_STEP_SEAL)
+			s->area[i].sealed = VM_YES;
+		else
+			protect_area(&s->area[i], st->prot);
+		s->area[i].begins = VM_MAYBE;
+	}
+	if (i < s->n)
+		s->area[i].begins = VM_MAYBE;
+}
+
+static void move_one(const struct vm_step *st, struct vm_area a, uint64_t to, struct vm_state *s,
+		     struct vm_objects *o)
+{
+	struct vm_area moved = a;
+
+	moved.start = to + (a.start - st->start);
+	moved.end = to + (a.end - st->start);
+	/* A move over several VMAs makes one VMA of each; pieces of one VMA stay together. */
+	moved.begins = a.start > st->start ? a.begins : VM_MAYBE;
+	if (!st->keep) {
+		vm_state_unmap(s, a.start, a.end);
+	} else if (!a.shared) {
+		struct vm_area left = a;
+
+		left.object = vm_object_new(o, false, true, UINT64_MAX);
+		left.off = 0;
+		if (left.object == UINT32_MAX)
+			s->lost = true;
+		else
+			vm_state_put(s, &left);
+	}
+	vm_state_put(s, &moved);
+}
+
+static void move_areas(const struct vm_step *st, uint64_t to, struct vm_state *s,
+		       struct vm_objects *o)
+{
+	uint64_t at = st->start;
+
+	vm_state_split(s, st->start);
+	vm_state_split(s, st->end);
+	while (at < st->end && !s->lost) {
+		uint32_t i = vm_state_from(s, at);
+		struct vm_area a;
+
+		if (i >= s->n || s->area[i].start >= st->end)
+			break;
+		a = s->area[i];
+		at = a.end;
+		move_one(st, a, to, s, o);
+	}
+}
+
+static void extend(const struct vm_step *st, uint64_t start, uint64_t end, uint64_t like,
+		   struct vm_state *s, struct vm_objects *o)
+{
+	const struct vm_area *from = vm_state_at(s, like);
+	struct vm_area a;
+
+	if (!from)
+		return;
+	a = *from;
+	a.start = start;
+	a.end = end;
+	a.begins = st->kind == VM_STEP_EXTEND ? VM_NO : VM_MAYBE;
+	a.off = from->off + (st->kind == VM_STEP_EXTEND ? start : like) - from->start;
+	if (!from->shared) {
+		a.object = vm_object_new(o, false, true, UINT64_MAX);
+		a.off = 0;
+	}
+	if (a.object == UINT32_MAX)
+		s->lost = true;
+	else
+		vm_state_put(s, &a);
+}
+
+static void write_pages(const struct vm_step *st, struct vm_state *s, struct vm_objects *o,
+			uint64_t page_size)
+{
+	for (uint64_t at = st->start; at < st->end; at += page_size) {
+		const struct vm_area *a = vm_state_at(s, at);
+		uint64_t index = (at - st->start) / page_size;
+		struct vm_object_page *p;
+
+		if (!a)
+			continue;
+		p = vm_object_page(&o->object[a->object], a->off + (at - a->start));
+		if (!p) {
+			s->lost = true;
+			return;
+		}
+		if (st->kind == VM_STEP_FILL) {
+			p->content = vm_content_of_tag(vm_fill_tag(st->call, index), page_size);
+			p->rest_known = true;
+		} else {
+			p->content.head = vm_write_word(st->call, index);
+		}
+		p->known = true;
+	}
+}
+
+void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state *s,
+		     struct vm_objects *o, uint64_t page_size)
+{
+	for (uint32_t i = 0; i < e->n && !s->lost; i++) {
+		const struct vm_step *st = &e->step[i];
+		uint64_t base = st->chosen ? chosen : 0;
+
+		switch (st->kind) {
+		case VM_STEP_UNMAP:
+			vm_state_unmap(s, st->start, st->end);
+			break;
+		case VM_STEP_MAP:
+			map_new(st, base + st->start, base + st->end, s, o);
+			break;
+		case VM_STEP_PROTECT:
+		case VM_STEP_SEAL:
+			change_areas(st, s);
+			break;
+		case VM_STEP_MOVE:
+			move_areas(st, base + st->to, s, o);
+			break;
+		case VM_STEP_EXTEND:
+			extend(st, base + st->start, base + st->end, base + st->to, s, o);
+			break;
+		case VM_STEP_DUPLICATE:
+			extend(st, base + st->start, base + st->end, st->to, s, o);
+			break;
+		case VM_STEP_FILL:
+		case VM_STEP_WRITE:
+			write_pages(st, s, o, page_size);
+			break;
+		}
+	}
+	vm_state_settle(s);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "oracle/state/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void vm_objects_free(struct vm_objects *o)
+{
+	for (uint32_t i = 0; i < o->cap; i++)
+		free(o->object[i].page);
+	free(o->object);
+	memset(o, 0, sizeof(*o));
+}
+
+void vm_objects_reset(struct vm_objects *o)
+{
+	o->n = 0;
+}
+
+void vm_objects_truncate(struct vm_objects *o, uint32_t n)
+{
+	o->n = n;
+}
+
+uint32_t vm_object_new(struct vm_objects *o, bool shared, bool zero, uint64_t size)
+{
+	struct vm_object *x;
+
+	if (o->n == o->cap) {
+		uint32_t cap = o->cap ? o->cap * 2 : 64;
+		struct vm_object *bigger = realloc(o->object, cap * sizeof(*bigger));
+
+		if (!bigger)
+			return UINT32_MAX;
+		memset(bigger + o->cap, 0, (cap - o->cap) * sizeof(*bigger));
+		o->object = bigger;
+		o->cap = cap;
+	}
+	/* The page array of an earlier user of this place is kept and used again. */
+	x = &o->object[o->n];
+	x->shared = shared;
+	x->zero = zero;
+	x->identified = false;
+	x->dev = 0;
+	x->inode = 0;
+	x->size = size;
+	x->npages = 0;
+	return o->n++;
+}
+
+uint32_t vm_object_from(const struct vm_object *object, uint64_t off)
+{
+	uint32_t low = 0, high = object->npages;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (object->page[mid].off < off)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+struct vm_object_page *vm_object_page(struct vm_object *object, uint64_t off)
+{
+	uint32_t i = vm_object_from(object, off);
+
+	if (i < object->npages && object->page[i].off == off)
+		return &object->page[i];
+	if (object->npages == object->cap) {
+		uint32_t cap = object->cap ? object->cap * 2 : 16;
+		struct vm_object_page *bigger = realloc(object->page, cap * sizeof(*bigger));
+
+		if (!bigger)
+			return NULL;
+		object->page = bigger;
+		object->cap = cap;
+	}
+	memmove(&object->page[i + 1], &object->page[i],
+		(object->npages - i) * sizeof(object->page[0]));
+	object->npages++;
+	object->page[i] = (struct vm_object_page){ .off = off,
+						   .known = object->zero,
+						   .rest_known = object->zero };
+	return &object->page[i];
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Objects behind mappings, and what is known of their bytes. Each private anonymous mapping has an
+ * object of its own (a moved page keeps its object and offset); shared mappings of one object
+ * alias.
+ */
+#ifndef VM_OBJECT_H
+#define VM_OBJECT_H
+
+#include "oracle/state/state.h"
+
+/* What is believed of one page of an object; absent entries have the object's default. */
+struct vm_object_page {
+	uint64_t off; /* bytes */
+	struct vm_content content;
+	bool known;	 /* false: bytes are unknown */
+	bool rest_known; /* false: only the first word is */
+};
+
+struct vm_object {
+	bool shared;
+	bool zero;	 /* pages without an entry are zero; else unknown */
+	bool identified; /* dev and inode were seen in maps */
+	uint32_t dev;
+	uint64_t inode;
+	uint64_t size; /* bytes that can be touched; UINT64_MAX for private anonymous memory */
+	uint32_t npages, cap;
+	struct vm_object_page *page; /* sorted by off */
+};
+
+struct vm_objects {
+	uint32_t n, cap;
+	struct vm_object *object;
+};
+
+void vm_objects_free(struct vm_objects *o);
+void vm_objects_reset(struct vm_objects *o);
+
+/* Forget the objects from the n-th on: undo of speculative effects. */
+void vm_objects_truncate(struct vm_objects *o, uint32_t n);
+
+/* A new object; UINT32_MAX if memory ran out (belief is then lost by the caller). */
+uint32_t vm_object_new(struct vm_objects *o, bool shared, bool zero, uint64_t size);
+
+/* First entry of `object` at or after `off`. */
+uint32_t vm_object_from(const struct vm_object *object, uint64_t off);
+
+/* The entry of a page, made if there is none; NULL if memory ran out. */
+struct vm_object_page *vm_object_page(struct vm_object *object, uint64_t off);
+
+#endif

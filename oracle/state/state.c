@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "oracle/state/state.h"
+
+#include <string.h>
+
+void vm_state_copy(struct vm_state *to, const struct vm_state *from)
+{
+	to->n = from->n;
+	to->lost = from->lost;
+	memcpy(to->area, from->area, from->n * sizeof(from->area[0]));
+}
+
+uint32_t vm_state_from(const struct vm_state *s, uint64_t addr)
+{
+	uint32_t low = 0, high = s->n;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (s->area[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+const struct vm_area *vm_state_at(const struct vm_state *s, uint64_t addr)
+{
+	uint32_t i = vm_state_from(s, addr);
+
+	return i < s->n && s->area[i].start <= addr ? &s->area[i] : NULL;
+}
+
+bool vm_state_any(const struct vm_state *s, uint64_t start, uint64_t end)
+{
+	uint32_t i = vm_state_from(s, start);
+
+	return start < end && i < s->n && s->area[i].start < end;
+}
+
+bool vm_state_all(const struct vm_state *s, uint64_t start, uint64_t end)
+{
+	if (start >= end)
+		return false;
+	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start <= start; i++) {
+		start = s->area[i].end;
+		if (start >= end)
+			return true;
+	}
+	return false;
+}
+
+enum vm_tri vm_state_sealed(const struct vm_state *s, uint64_t start, uint64_t end)
+{
+	enum vm_tri sealed = VM_NO;
+
+	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start < end; i++) {
+		if (s->area[i].sealed == VM_YES)
+			return VM_YES;
+		if (s->area[i].sealed == VM_MAYBE)
+			sealed = VM_MAYBE;
+	}
+	return sealed;
+}
+
+enum vm_tri vm_state_one_vma(const struct vm_state *s, uint64_t start, uint64_t end)
+{
+	uint32_t i = vm_state_from(s, start);
+	enum vm_tri one = VM_YES;
+
+	if (start >= end)
+		return VM_YES;
+	for (; i < s->n && s->area[i].end < end; i++) {
+		if (i + 1 == s->n || s->area[i + 1].start != s->area[i].end ||
+		    s->area[i + 1].begins == VM_YES)
+			return VM_NO;
+		if (s->area[i + 1].begins == VM_MAYBE)
+			one = VM_MAYBE;
+	}
+	return one;
+}
+
+enum vm_tri vm_state_vma_ends(const struct vm_state *s, uint64_t end)
+{
+	uint32_t i = vm_state_from(s, end - 1);
+
+	if (i >= s->n || s->area[i].start >= end)
+		return VM_NO;
+	if (s->area[i].end > end)
+		return VM_NO;
+	if (i + 1 == s->n || s->area[i + 1].start != end)
+		return VM_YES;
+	return s->area[i + 1].begins;
+}
+
+uint32_t vm_state_vma_next(const struct vm_state *s, uint32_t i)
+{
+	for (i++; i < s->n; i++)
+		if (s->area[i].start != s->area[i - 1].end || s->area[i].begins != VM_NO)
+			break;
+	return i;
+}
+
+uint64_t vm_state_largest_hole(const struct vm_state *s, uint64_t low, uint64_t high)
+{
+	uint64_t best = 0;
+
+	for (uint32_t i = vm_state_from(s, low); low < high; i++) {
+		uint64_t next = i < s->n && s->area[i].start < high ? s->area[i].start : high;
+
+		if (next > low && next - low > best)
+			best = next - low;
+		if (i >= s->n)
+			break;
+		low = s->area[i].end;
+	}
+	return best;
+}
+
+/* Open room for `count` areas at index i; false (and belief lost) if there is none. */
+static bool make_room(struct vm_state *s, uint32_t i, uint32_t count)
+{
+	if (s->n + count > VM_STATE_MAX_AREAS) {
+		s->lost = true;
+		return false;
+	}
+	memmove(&s->area[i + count], &s->area[i], (s->n - i) * sizeof(s->area[0]));
+	s->n += count;
+	return true;
+}
+
+void vm_state_split(struct vm_state *s, uint64_t addr)
+{
+	uint32_t i = vm_state_from(s, addr);
+
+	if (i >= s->n || s->area[i].start >= addr || !make_room(s, i, 1))
+		return;
+	s->area[i].end = addr;
+	s->area[i + 1].off += addr - s->area[i + 1].start;
+	s->area[i + 1].start = addr;
+	s->area[i + 1].begins = VM_NO;
+}
+
+void vm_state_unmap(struct vm_state *s, uint64_t start, uint64_t end)
+{
+	uint32_t first, last;
+
+	if (start >= end || !vm_state_any(s, start, end))
+		return;
+	vm_state_split(s, start);
+	vm_state_split(s, end);
+	first = vm_state_from(s, start);
+	for (last = first; last < s->n && s->area[last].start < end; last++)
+		;
+	memmove(&s->area[first], &s->area[last], (s->n - last) * sizeof(s->area[0]));
+	s->n -= last - first;
+	if (first < s->n)
+		s->area[first].begins = VM_YES;
+}
+
+void vm_state_put(struct vm_state *s, const struct vm_area *a)
+{
+	uint32_t i;
+
+	vm_state_unmap(s, a->start, a->end);
+	i = vm_state_from(s, a->start);
+	if (!make_room(s, i, 1))
+		return;
+	s->area[i] = *a;
+	if (i + 1 < s->n)
+		s->area[i + 1].begins = VM_MAYBE;
+}
+
+void vm_state_settle(struct vm_state *s)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		struct vm_area *a = &s->area[i];
+		const struct vm_area *b = i ? &s->area[i - 1] : NULL;
+
+		if (!b || b->end != a->start || b->prot != a->prot || b->shared != a->shared ||
+		    b->own != a->own ||
+		    (b->sealed != a->sealed && b->sealed != VM_MAYBE && a->sealed != VM_MAYBE)) {
+			a->begins = VM_YES;
+			continue;
+		}
+		/* One object of shared memory: neighbours merge only where offsets go on. */
+		if (a->shared && (b->object != a->object || b->off + (b->end - b->start) != a->off))
+			a->begins = VM_YES;
+	}
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Belief about one address space. A state is a sorted list of areas: runs of pages about which the
+ * same is believed. Contents belong to objects, not to pages (object.h).
+ */
+#ifndef VM_STATE_H
+#define VM_STATE_H
+
+#include "harness/program/program.h"
+#include "harness/snapshot/snapshot.h"
+
+/* A believed fact that may be unknown; unknown is never equal to anything. */
+enum vm_tri { VM_NO, VM_YES, VM_MAYBE };
+
+#define VM_STATE_MAX_AREAS 640
+
+struct vm_area {
+	uint64_t start, end;
+	uint64_t off;	 /* byte offset in the object of `start` */
+	uint32_t object; /* in the object store */
+	uint8_t prot;	 /* VM_MODE_R | W | X */
+	uint8_t shared;	 /* MAP_SHARED (VM_MAYSHARE) */
+	uint8_t sealed;	 /* enum vm_tri */
+	uint8_t account; /* enum vm_tri: VM_ACCOUNT, charged against the commit limit */
+	/*
+	 * enum vm_tri: does a VMA begin at `start`, though the page before is mapped too? As
+	 * observed where the layout was; otherwise carried: splits are certain where attributes
+	 * differ, merges never.
+	 */
+	uint8_t begins;
+	uint8_t own; /* the executor's own memory */
+};
+
+struct vm_state {
+	uint32_t n;
+	/* Belief was lost (too many possibilities, or too many areas) until the next observation.
+	 */
+	bool lost;
+	struct vm_area area[VM_STATE_MAX_AREAS];
+};
+
+void vm_state_copy(struct vm_state *to, const struct vm_state *from);
+
+/* Index of the first area that ends after `addr` (n if there is none). */
+uint32_t vm_state_from(const struct vm_state *s, uint64_t addr);
+
+/* The area that holds `addr`, or NULL. */
+const struct vm_area *vm_state_at(const struct vm_state *s, uint64_t addr);
+
+/* Is any page of [start, end) mapped? */
+bool vm_state_any(const struct vm_state *s, uint64_t start, uint64_t end);
+
+/* Is every page of [start, end) mapped? False for an empty range. */
+bool vm_state_all(const struct vm_state *s, uint64_t start, uint64_t end);
+
+/* Is some mapped page of [start, end) sealed? */
+enum vm_tri vm_state_sealed(const struct vm_state *s, uint64_t start, uint64_t end);
+
+/* Does one VMA hold all of [start, end)? start must be mapped; an empty range is held. */
+enum vm_tri vm_state_one_vma(const struct vm_state *s, uint64_t start, uint64_t end);
+
+/* Does the VMA that holds `end - 1` end at `end`? */
+enum vm_tri vm_state_vma_ends(const struct vm_state *s, uint64_t end);
+
+/* End of the VMA that area i belongs to, as far as is certain (MAYBE counts as a boundary). */
+uint32_t vm_state_vma_next(const struct vm_state *s, uint32_t i);
+
+/* Largest hole in [low, high). Bytes. */
+uint64_t vm_state_largest_hole(const struct vm_state *s, uint64_t low, uint64_t high);
+
+/* Split the area that holds `addr` inside; the VMA is not split by this. */
+void vm_state_split(struct vm_state *s, uint64_t addr);
+
+void vm_state_unmap(struct vm_state *s, uint64_t start, uint64_t end);
+
+/* Put an area in, in place of whatever was there. */
+void vm_state_put(struct vm_state *s, const struct vm_area *a);
+
+/* Make `begins` YES wherever attributes of neighbours differ, MAYBE where they were touched. */
+void vm_state_settle(struct vm_state *s);
+
+#endif
