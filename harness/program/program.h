@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program: up to 64 calls over an arena of pages, kept as a struct here, as text in .vma files
- * (text.c) and as bytes for engines (bytes.c). Pure: no system call, no I/O, no global state.
+ * (text_*.c) and as bytes for engines (bytes.c). Pure: no system call, no I/O, no global state.
  */
 #ifndef VM_PROGRAM_H
 #define VM_PROGRAM_H
@@ -136,7 +136,7 @@ void vm_program_normalise(struct vm_program *prog);
 
 bool vm_program_equal(const struct vm_program *a, const struct vm_program *b);
 
-/* ---- text.c: .vma files; docs/program-format.md ---- */
+/* ---- text_*.c: .vma files; docs/program-format.md ---- */
 
 /* An expectation after `=>`: judged by oracle/expect.c. */
 struct vm_expect {
@@ -201,7 +201,11 @@ int vm_text_parse(const char *text, size_t len, struct vm_script *script,
  */
 size_t vm_text_print(const struct vm_program *prog, char *buf, size_t cap);
 
-/* The same for one call (no newline), and for a call with run-time values (raw numbers in hex). */
+/*
+ * The same for one call (no newline), and for a call with run-time values: addresses in the arena
+ * by page, lengths in pages where they are whole pages, the rest in hex. `layout` may be NULL: all
+ * in hex.
+ */
 size_t vm_text_print_call(const struct vm_call *call, char *buf, size_t cap);
 size_t vm_text_print_syscall(const struct vm_syscall *sc, const struct vm_layout *layout, char *buf,
 			     size_t cap);

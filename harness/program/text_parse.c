@@ -365,6 +365,8 @@ static bool parse_tail(struct vm_parser *p, const struct draft *d, unsigned int 
 		vm_scan_blanks(p);
 		if (!vm_scan_number(p, "a number 1..65535 after fail-nth", UINT16_MAX, &nth))
 			return false;
+		if (!nth)
+			return vm_scan_fail(p, p->at - 1, "expected a number 1..65535, found 0");
 		d->call->fail_nth = (uint16_t)nth;
 	}
 	if (vm_scan_accept(p, "=>") && !vm_parse_expectations(p, index))
