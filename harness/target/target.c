@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests and replies. Programs in flight are kept until they are answered: when the executor
+ * dies, the oldest is named as the one that did it, and the others are sent again to the next
+ * executor.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "harness/target/command.h"
+#include "harness/target/stream.h"
+#include "harness/trace/varint.h"
+
+#define DEFAULT_TIMEOUT_MS 2000
+#define HELLO_MS	   10000
+#define STALL_MS	   10000 /* beyond the programs' own time limits */
+#define TICK_MS		   200	 /* how often a silent executor is looked at */
+#define DEATH_MS	   300	 /* for one that is about to end to do so */
+#define CLOSE_MS	   1000
+
+/* A program that was sent and not yet answered. */
+struct request {
+	bool used;
+	uint32_t id;	  /* the caller's */
+	uint32_t wire_id; /* ours: never used twice, so that late replies are known as such */
+	uint32_t run_flags;
+	struct vm_program prog;
+};
+
+struct vm_target {
+	struct vm_command command;
+	struct vm_process process;
+	struct vm_stream stream;
+	struct vm_target_info info;
+	uint32_t timeout_ms;
+	uint32_t last_wire_id;
+	unsigned int inflight;
+	struct request request[VM_TARGET_MAX_INFLIGHT];
+	long long last_progress; /* vm_now_ms() of the last frame, or of the first submit after
+				    idling */
+};
+
+struct message {
+	char *text;
+	size_t size;
+};
+
+static int say(const struct message *m, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Always -1, for `return say(...)`. */
+static int say(const struct message *m, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(m->text, m->size, format, args);
+	va_end(args);
+	return -1;
+}
+
+/* The text of an ERROR frame as one line; what could steer a terminal becomes `?`. */
+static void text_of(const struct vm_frame *f, char *text, size_t size)
+{
+	size_t len = f->len < size - 1 ? f->len : size - 1;
+
+	for (size_t i = 0; i < len; i++)
+		text[i] = f->body[i] < 0x20 || f->body[i] == 0x7f ? '?' : (char)f->body[i];
+	text[len] = '\0';
+}
+
+/* ---- start ---- */
+
+static int take_hello(struct vm_target *t, const struct vm_frame *f, const struct message *m)
+{
+	struct vm_reader r = { .at = f->body, .end = f->body + f->len };
+	uint32_t version = (uint32_t)vm_get_fixed(&r, 4);
+	char text[VM_LINE_MAX];
+
+	text_of(f, text, sizeof(text));
+	if (f->type == VM_FRAME_ERROR)
+		return say(m, "target: %s cannot run programs: %s", t->command.what, text);
+	if (f->type != VM_FRAME_HELLO || r.bad)
+		return say(m, "target: %s does not begin with a hello: is it vmafuzz-executor?",
+			   t->command.what);
+	if (version != VM_PROTOCOL_VERSION)
+		return say(m,
+			   "target: %s speaks protocol %u, this vmafuzz %u: take both from one "
+			   "build",
+			   t->command.what, version, VM_PROTOCOL_VERSION);
+	if (vm_info_decode(r.at, (size_t)(r.end - r.at), &t->info))
+		return say(m, "target: the hello of %s is not valid: take both from one build",
+			   t->command.what);
+	return 0;
+}
+
+/* What to say of one that did not come to a hello. */
+static int say_no_hello(struct vm_target *t, enum vm_stream_event event, const struct message *m)
+{
+	char words[VM_LINE_MAX], status[64];
+	const char *colon;
+	int st = vm_process_stop(&t->process, event == VM_STREAM_CLOSED ? DEATH_MS : 0);
+
+	vm_stream_last_words(&t->stream, words);
+	colon = words[0] ? ": " : "";
+	vm_process_status_text(st, status, sizeof(status));
+	if (event == VM_STREAM_CLOSED)
+		return say(m, "target: %s ended at start (%s)%s%s", t->command.what, status, colon,
+			   words);
+	if (event == VM_STREAM_BROKEN)
+		return say(m, "target: %s does not speak the protocol: is it vmafuzz-executor?%s%s",
+			   t->command.what, colon, words);
+	return say(m, "target: no hello from %s within %d s: is it vmafuzz-executor?%s%s",
+		   t->command.what, HELLO_MS / 1000, colon, words);
+}
+
+static int start(struct vm_target *t, const struct message *m)
+{
+	int error = vm_process_start(&t->process, t->command.argv);
+	enum vm_stream_event event;
+	char words[VM_LINE_MAX];
+	struct vm_frame f;
+
+	if (error)
+		return say(m, "target: cannot start %s: %s", t->command.argv[0], strerror(error));
+	vm_stream_start(&t->stream, &t->process);
+	event = vm_stream_next(&t->stream, vm_now_ms() + HELLO_MS, &f);
+	if (event != VM_STREAM_FRAME)
+		return say_no_hello(t, event, m);
+	if (!take_hello(t, &f, m)) {
+		vm_stream_show_held(&t->stream);
+		t->last_progress = vm_now_ms();
+		return 0;
+	}
+	vm_process_stop(&t->process, 0);
+	vm_stream_last_words(&t->stream, words);
+	return -1;
+}
+
+struct vm_target *vm_target_open(const char *spec, const struct vm_target_options *opt, char *err,
+				 size_t errlen)
+{
+	struct vm_target_options options = opt ? *opt : (struct vm_target_options){ 0 };
+	struct message m = { err, errlen };
+	struct vm_target *t = calloc(1, sizeof(*t));
+
+	if (!t) {
+		say(&m, "target: out of memory");
+		return NULL;
+	}
+	t->process = (struct vm_process){ .in = -1, .out = -1, .err = -1 };
+	if (!options.timeout_ms)
+		options.timeout_ms = DEFAULT_TIMEOUT_MS;
+	t->timeout_ms = options.timeout_ms;
+	if (!vm_command_build(&t->command, spec, &options, err, errlen) && !start(t, &m))
+		return t;
+	vm_target_close(t);
+	return NULL;
+}
+
+const struct vm_target_info *vm_target_info(const struct vm_target *t)
+{
+	return &t->info;
+}
+
+void vm_target_close(struct vm_target *t)
+{
+	char words[VM_LINE_MAX];
+
+	if (!t)
+		return;
+	if (t->process.pid) {
+		vm_process_stop(&t->process, CLOSE_MS);
+		vm_stream_last_words(&t->stream, words);
+		if (words[0])
+			fprintf(stderr, "executor: %s\n", words);
+	}
+	vm_stream_free(&t->stream);
+	vm_command_free(&t->command);
+	free(t);
+}
+
+/* ---- requests ---- */
+
+static struct request *free_request(struct vm_target *t)
+{
+	for (unsigned int i = 0; i < VM_TARGET_MAX_INFLIGHT; i++)
+		if (!t->request[i].used)
+			return &t->request[i];
+	return NULL;
+}
+
+static struct request *request_by_wire_id(struct vm_target *t, uint32_t wire_id)
+{
+	for (unsigned int i = 0; i < VM_TARGET_MAX_INFLIGHT; i++)
+		if (t->request[i].used && t->request[i].wire_id == wire_id)
+			return &t->request[i];
+	return NULL;
+}
+
+/* The oldest request whose wire id is not below `from`; ids wrap, so distances are compared. */
+static struct request *oldest_since(struct vm_target *t, uint32_t from)
+{
+	struct request *oldest = NULL;
+
+	for (unsigned int i = 0; i < VM_TARGET_MAX_INFLIGHT; i++) {
+		struct request *r = &t->request[i];
+
+		if (r->used && r->wire_id - from <= INT32_MAX &&
+		    (!oldest || r->wire_id - from < oldest->wire_id - from))
+			oldest = r;
+	}
+	return oldest;
+}
+
+static uint32_t before_all(const struct vm_target *t)
+{
+	return t->last_wire_id - INT32_MAX;
+}
+
+static int send_request(struct vm_target *t, const struct request *r, const struct message *m)
+{
+	uint8_t head[8], bytes[VM_BYTES_MAX];
+	size_t len = vm_program_encode(&r->prog, bytes, sizeof(bytes));
+
+	vm_put_fixed(vm_put_fixed(head, t->timeout_ms, 4), r->run_flags, 4);
+	if (len &&
+	    vm_stream_send(&t->stream, VM_FRAME_RUN, r->wire_id, head, sizeof(head), bytes, len))
+		return 0;
+	return say(m, "target: out of memory");
+}
+
+/* A new executor gets what the last one did not answer, in the order of submission. */
+static int restart(struct vm_target *t, const struct message *m)
+{
+	uint32_t from = before_all(t);
+	struct request *r;
+
+	if (start(t, m))
+		return -1;
+	while ((r = oldest_since(t, from))) {
+		if (send_request(t, r, m))
+			return -1;
+		from = r->wire_id + 1;
+	}
+	return 0;
+}
+
+int vm_target_submit(struct vm_target *t, const struct vm_program *prog, uint32_t id,
+		     uint32_t run_flags, char *err, size_t errlen)
+{
+	struct message m = { err, errlen };
+	struct request *r = free_request(t);
+
+	if (!r)
+		return say(&m, "target: more than %d requests in flight", VM_TARGET_MAX_INFLIGHT);
+	if (!t->process.pid && restart(t, &m))
+		return -1;
+	r->id = id;
+	r->wire_id = ++t->last_wire_id;
+	r->run_flags = run_flags;
+	r->prog = *prog;
+	if (send_request(t, r, &m))
+		return -1;
+	r->used = true;
+	if (!t->inflight++)
+		t->last_progress = vm_now_ms();
+	return 0;
+}
+
+/* ---- replies ---- */
+
+/* The request is over: what of it is known without a log. */
+static void finish(struct vm_target *t, struct request *r, uint32_t *id, struct vm_trace *trace,
+		   uint8_t exit, int32_t exit_value)
+{
+	*id = r->id;
+	trace->info = t->info;
+	trace->prog = r->prog;
+	trace->nevents = 0;
+	trace->exit = exit;
+	trace->exit_value = exit_value;
+	r->used = false;
+	t->inflight--;
+}
+
+static int take_trace(struct vm_target *t, const struct vm_frame *f, struct request *request,
+		      uint32_t *id, struct vm_trace *trace, const struct message *m)
+{
+	struct vm_reader r = { .at = f->body, .end = f->body + f->len };
+	uint8_t exit = vm_get_byte(&r);
+	int32_t exit_value;
+	char why[160];
+
+	vm_get_fixed(&r, 3);
+	exit_value = (int32_t)(uint32_t)vm_get_fixed(&r, 4);
+	finish(t, request, id, trace, exit, exit_value);
+	if (r.bad || exit > VM_EXIT_LOG_FULL)
+		snprintf(why, sizeof(why), "unknown kind of exit");
+	else if (!vm_events_decode(r.at, (size_t)(r.end - r.at), trace, why, sizeof(why)))
+		return 1;
+	trace->exit = VM_EXIT_STATUS;
+	say(m, "target: the reply to program %u cannot be read: %s", *id, why);
+	return 0;
+}
+
+/* As vm_target_wait(), or 2: the frame answers nothing that is in flight. */
+static int take_frame(struct vm_target *t, const struct vm_frame *f, uint32_t *id,
+		      struct vm_trace *trace, const struct message *m)
+{
+	struct request *r = request_by_wire_id(t, f->id);
+	char text[VM_LINE_MAX];
+
+	if (!r)
+		return 2;
+	if (f->type == VM_FRAME_TRACE)
+		return take_trace(t, f, r, id, trace, m);
+	if (f->type != VM_FRAME_ERROR)
+		return 2;
+	finish(t, r, id, trace, VM_EXIT_STATUS, 0);
+	text_of(f, text, sizeof(text));
+	say(m, "target: %s refused program %u: %s", t->command.what, *id, text);
+	return 0;
+}
+
+/* The executor is gone or of no more use; `why` may be empty. As vm_target_wait(): 0 or -1. */
+static int take_death(struct vm_target *t, bool stalled, const char *why, uint32_t *id,
+		      struct vm_trace *trace, const struct message *m)
+{
+	int st = vm_process_stop(&t->process, stalled ? 0 : DEATH_MS);
+	struct request *r = oldest_since(t, before_all(t));
+	char words[VM_LINE_MAX], status[64], again[512];
+	struct message m2 = { again, sizeof(again) };
+	int32_t value = 0;
+
+	vm_stream_last_words(&t->stream, words);
+	vm_process_status_text(st, status, sizeof(status));
+	if (st != -1)
+		value = WIFSIGNALED(st) ? 128 + WTERMSIG(st) : WEXITSTATUS(st);
+	finish(t, r, id, trace, stalled ? VM_EXIT_STUCK : VM_EXIT_STATUS, value);
+	if (!why[0])
+		why = words;
+	if (!restart(t, &m2)) {
+		say(m, "target: %s %s (%s) with program %u in flight and was started again%s%s",
+		    t->command.what, stalled ? "hung" : "ended", status, *id, why[0] ? ": " : "",
+		    why);
+		return 0;
+	}
+	return say(m, "%s (it %s before, %s, with program %u in flight%s%s)", again,
+		   stalled ? "hung" : "ended", status, *id, why[0] ? ": " : "", why);
+}
+
+/* An ERROR frame with id 0: the executor's own reason. */
+static bool is_last_frame(const struct vm_frame *f, char *why, size_t size)
+{
+	if (f->type != VM_FRAME_ERROR || f->id)
+		return false;
+	text_of(f, why, size);
+	return true;
+}
+
+int vm_target_wait(struct vm_target *t, uint32_t *id, struct vm_trace *trace, char *err,
+		   size_t errlen)
+{
+	struct message m = { err, errlen };
+	char why[VM_LINE_MAX] = "";
+
+	if (!t->inflight)
+		return say(&m, "target: no program is in flight");
+	if (!t->process.pid && restart(t, &m))
+		return -1;
+	for (;;) {
+		struct vm_frame f;
+		enum vm_stream_event event = vm_stream_next(&t->stream, vm_now_ms() + TICK_MS, &f);
+		long long silent = vm_now_ms() - t->last_progress;
+		int ret;
+
+		if (event == VM_STREAM_TIMEOUT) {
+			bool stalled = silent > STALL_MS + (long long)t->timeout_ms * t->inflight;
+
+			if (stalled || vm_process_ended(&t->process))
+				return take_death(t, stalled, why, id, trace, &m);
+			vm_stream_show_held(&t->stream);
+			continue;
+		}
+		if (event == VM_STREAM_BROKEN)
+			snprintf(why, sizeof(why), "what it sent is no frame");
+		if (event != VM_STREAM_FRAME || is_last_frame(&f, why, sizeof(why)))
+			return take_death(t, false, why, id, trace, &m);
+		vm_stream_show_held(&t->stream);
+		t->last_progress = vm_now_ms();
+		ret = take_frame(t, &f, id, trace, &m);
+		if (ret != 2)
+			return ret;
+	}
+}
+
+int vm_target_run(struct vm_target *t, const struct vm_program *prog, uint32_t run_flags,
+		  struct vm_trace *trace, char *err, size_t errlen)
+{
+	struct message m = { err, errlen };
+	uint32_t id = 0;
+
+	if (t->inflight)
+		return say(&m, "target: %u programs are in flight", t->inflight);
+	if (vm_target_submit(t, prog, id, run_flags, err, errlen))
+		return -1;
+	return vm_target_wait(t, &id, trace, err, errlen);
+}

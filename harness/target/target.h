@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A target: a place where programs run, seen from the host. It starts an executor, sends programs,
+ * gives back traces, and starts it again when it dies.
+ */
+#ifndef VM_TARGET_H
+#define VM_TARGET_H
+
+#include "harness/trace/trace.h"
+#include "harness/executor/protocol.h"
+
+struct vm_target;
+
+struct vm_target_options {
+	const char *executor; /* path of vmafuzz-executor; NULL: beside the running program */
+	const char *inject;   /* injected fault, or NULL */
+	uint32_t timeout_ms;  /* of one program; 0: 2000 */
+	bool privileged;      /* keep the caller's user and capabilities (explicit flag only) */
+};
+
+/* Most requests that may be in flight. */
+#define VM_TARGET_MAX_INFLIGHT 16
+
+/*
+ * Start a target: `local`, or `exec:COMMAND` (the protocol over a shell command's stdin and
+ * stdout). NULL with one line in err.
+ */
+struct vm_target *vm_target_open(const char *spec, const struct vm_target_options *opt, char *err,
+				 size_t errlen);
+
+const struct vm_target_info *vm_target_info(const struct vm_target *t);
+
+/* Stop the executor and everything it started. */
+void vm_target_close(struct vm_target *t);
+
+/*
+ * Send a program (not more than VM_TARGET_MAX_INFLIGHT at a time). 0, or -1 with *err when the
+ * executor is gone and cannot be started again.
+ */
+int vm_target_submit(struct vm_target *t, const struct vm_program *prog, uint32_t id,
+		     uint32_t run_flags, char *err, size_t errlen);
+
+/*
+ * Wait for the next reply. 1: *id and *trace (reused across calls) are filled in. 0: the executor
+ * died with request *id in flight, and has been started again: trace->exit says VM_EXIT_STATUS. -1:
+ * it cannot be started again. A log that cannot be decoded counts as 0.
+ */
+int vm_target_wait(struct vm_target *t, uint32_t *id, struct vm_trace *trace, char *err,
+		   size_t errlen);
+
+/* Submit and wait, with nothing else in flight. As vm_target_wait. */
+int vm_target_run(struct vm_target *t, const struct vm_program *prog, uint32_t run_flags,
+		  struct vm_trace *trace, char *err, size_t errlen);
+
+#endif
