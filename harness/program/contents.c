@@ -43,12 +43,16 @@ struct vm_content vm_content_digest(const void *page, size_t page_size)
 	struct vm_content content = { .head = word[0], .rest = 0 };
 
 	for (size_t block = 0; block < nblocks; block++, word += BLOCK_WORDS) {
-		uint64_t sum[4] = { 0, 0, 0, 0 };
+		/* Independent sums, so that the multiplications overlap. */
+		uint64_t a = 0, b = 0, c = 0, d = 0;
 
-		for (size_t i = 0; i < BLOCK_WORDS; i += 4)
-			for (size_t lane = 0; lane < 4; lane++)
-				sum[lane] += word[i + lane] * factor[i + lane];
-		content.rest += (sum[0] + sum[1] + sum[2] + sum[3]) * block_factor(block);
+		for (size_t i = 0; i < BLOCK_WORDS; i += 4) {
+			a += word[i] * factor[i];
+			b += word[i + 1] * factor[i + 1];
+			c += word[i + 2] * factor[i + 2];
+			d += word[i + 3] * factor[i + 3];
+		}
+		content.rest += (a + b + c + d) * block_factor(block);
 	}
 	content.rest -= content.head * factor[0];
 	return content;

@@ -113,6 +113,9 @@ static void test_every_byte_means_something(void **state)
 	ASSERT_DECODES("munmap p5+256\n", 1, 0, 0, 0, 1, 0, 5, 0, 0x81, 0, 1);
 	ASSERT_DECODES("munmap p5+1\n", 1, 0, 0, 0, 1, 0, 5, 0, 0x81, 1);
 	ASSERT_DECODES("", 1, 0, 0);
+	/* Two bits say what is observed, modulo 3. */
+	ASSERT_DECODES("observe maps\n", 1, 5, 0, 0);
+	ASSERT_DECODES("", 1, 3, 0, 0);
 }
 
 static void test_empty_input_is_no_call(void **state)
