@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include <sys/mman.h>
+
+#include "fuzz/mutate/aim.h"
+
+uint64_t vm_aim_prot(struct vm_mutator *m)
+{
+	enum { RW, R, NONE, X, ANY, ILLEGAL };
+	static const uint8_t weight[] = { 60, 16, 9, 4, 10, 1 };
+
+	switch (vm_rng_weighted(&m->rng, weight, sizeof(weight))) {
+	case RW:
+		return PROT_READ | PROT_WRITE;
+	case R:
+		return PROT_READ;
+	case NONE:
+		return PROT_NONE;
+	case X:
+		return PROT_READ | PROT_EXEC;
+	case ANY:
+		return vm_rng_below(&m->rng, 8);
+	default:
+		return (1ull << vm_rng_below(&m->rng, 32)) | vm_rng_below(&m->rng, 8);
+	}
+}
+
+void vm_aim_name(struct vm_mutator *m, struct vm_call *call)
+{
+	uint8_t slot = (uint8_t)(1 + vm_rng_below(&m->rng, VM_NAME_SLOTS - 1));
+
+	for (uint8_t i = 1; i < VM_NAME_SLOTS; i++) {
+		if (!(m->used & (1u << i))) {
+			slot = i;
+			break;
+		}
+	}
+	m->used |= (uint16_t)(1u << slot);
+	call->let = slot;
+}
+
+static void put_span(struct vm_mutator *m, struct vm_call *call, struct vm_span s)
+{
+	call->arg[0].addr = vm_addr_from(m, s.start);
+	call->arg[1].len = vm_quantity_from(&m->layout, s.len);
+}
+
+static uint64_t mmap_type(struct vm_mutator *m)
+{
+	enum { PRIVATE, SHARED, BOTH, NEITHER, NO_ANON };
+	static const uint8_t weight[] = { 74, 21, 2, 2, 1 };
+
+	switch (vm_rng_weighted(&m->rng, weight, sizeof(weight))) {
+	case PRIVATE:
+		return MAP_ANONYMOUS | MAP_PRIVATE;
+	case SHARED:
+		return MAP_ANONYMOUS | MAP_SHARED;
+	case BOTH:
+		return MAP_ANONYMOUS | MAP_SHARED | MAP_PRIVATE;
+	case NEITHER:
+		return MAP_ANONYMOUS;
+	default:
+		return MAP_PRIVATE;
+	}
+}
+
+static void aim_mmap(struct vm_mutator *m, struct vm_call *call)
+{
+	enum { NEW, FIXED, NOREPLACE, HINT, ANY, BOTH };
+	static const uint8_t weight[] = { 40, 14, 10, 7, 28, 1 };
+	uint32_t how = vm_rng_weighted(&m->rng, weight, sizeof(weight));
+	struct vm_span s = how == NEW		      ? vm_span_arena(m)
+			   : how == FIXED	      ? vm_span_aimed(m)
+			   : vm_rng_below(&m->rng, 2) ? vm_span_hole(m)
+						      : vm_span_aimed(m);
+	uint64_t flags = mmap_type(m);
+
+	if (how == NEW || how == FIXED || how == BOTH)
+		flags |= MAP_FIXED;
+	if (how == NOREPLACE || how == BOTH)
+		flags |= MAP_FIXED_NOREPLACE;
+	if (how == ANY)
+		s = (struct vm_span){ 0, vm_span_arena(m).len };
+	if (vm_rng_chance(&m->rng, 2))
+		s.len = vm_len_nonsense(m);
+	put_span(m, call, s);
+	if (how == ANY)
+		call->arg[0].addr = (struct vm_addr){ .base = VM_BASE_NULL };
+	call->arg[2].bits = vm_aim_prot(m);
+	call->arg[3].bits = flags;
+	if ((how == ANY || how == HINT) && vm_rng_chance(&m->rng, 90))
+		vm_aim_name(m, call);
+}
+
+void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
+{
+	*call = (struct vm_call){ .op = op };
+	switch (op) {
+	case VM_OP_MMAP:
+		aim_mmap(m, call);
+		break;
+	case VM_OP_MREMAP:
+		vm_aim_mremap(m, call);
+		break;
+	case VM_OP_MPROTECT:
+		put_span(m, call, vm_span_aimed(m));
+		call->arg[2].bits = vm_aim_prot(m);
+		break;
+	case VM_OP_MSEAL:
+		put_span(m, call,
+			 vm_rng_chance(&m->rng, 60) ? vm_span_inside(m) : vm_span_aimed(m));
+		if (vm_rng_chance(&m->rng, 2))
+			call->arg[2].bits = 1ull << vm_rng_below(&m->rng, 32);
+		break;
+	case VM_OP_READ:
+	case VM_OP_WRITE:
+	case VM_OP_FILL:
+		put_span(m, call,
+			 vm_rng_chance(&m->rng, 85) ? vm_span_inside(m) : vm_span_aimed(m));
+		break;
+	default: /* a range alone */
+		put_span(m, call, vm_span_aimed(m));
+	}
+}
+
+void vm_aim_call(struct vm_mutator *m, struct vm_call *call)
+{
+	static const uint8_t weight[VM_OP_COUNT] = {
+		[VM_OP_MMAP] = 20, [VM_OP_MUNMAP] = 10, [VM_OP_MREMAP] = 32, [VM_OP_MPROTECT] = 12,
+		[VM_OP_MSEAL] = 6, [VM_OP_READ] = 4,	[VM_OP_WRITE] = 5,   [VM_OP_FILL] = 11,
+	};
+	const struct vm_model_area *areas;
+	uint8_t op = (uint8_t)vm_rng_weighted(&m->rng, weight, VM_OP_COUNT);
+
+	if (!vm_model_areas(m->model, &areas) && vm_rng_chance(&m->rng, 95))
+		op = VM_OP_MMAP;
+	vm_aim_op(m, op, call);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Calls and arguments that aim at what the model believes to be mapped. */
+#ifndef VM_AIM_H
+#define VM_AIM_H
+
+#include "fuzz/mutate/mutate.h"
+
+/* A range in run-time values; start and start + len may lie anywhere, len may wrap. */
+struct vm_span {
+	uint64_t start, len;
+};
+
+/* ---- span.c ---- */
+
+/* A range for a call that works on mapped memory: a VMA, a part, across a border, a hole, ... */
+struct vm_span vm_span_aimed(struct vm_mutator *m);
+
+/* A range of the arena's named pages, mapped or not. */
+struct vm_span vm_span_arena(struct vm_mutator *m);
+
+/* A VMA or a part of one; of an arena range if nothing is mapped. */
+struct vm_span vm_span_inside(struct vm_mutator *m);
+
+/* From inside one VMA to beyond its end, into the next one if there is one. */
+struct vm_span vm_span_crossing(struct vm_mutator *m);
+
+/* A hole beside a VMA. */
+struct vm_span vm_span_hole(struct vm_mutator *m);
+
+/* `pages` pages that lie half on a sealed VMA, half beside it; false if nothing is sealed. */
+bool vm_span_half_sealed(struct vm_mutator *m, uint64_t pages, struct vm_span *s);
+
+/* The start of a mapping that the kernel chose; false if there is none. */
+bool vm_span_chosen(struct vm_mutator *m, struct vm_span *s);
+
+/* A shared VMA; false if there is none. */
+bool vm_span_shared(struct vm_mutator *m, struct vm_span *s);
+
+/* An address that makes no sense: null, below the lowest, TASK_SIZE, near 2^64, not aligned. */
+uint64_t vm_addr_nonsense(struct vm_mutator *m);
+
+/* A length that makes no sense or is very long: 0, 64 to 512 pud, TASK_SIZE, wrapping, odd bytes.
+ */
+uint64_t vm_len_nonsense(struct vm_mutator *m);
+
+/* A run-time value as a program writes it. */
+struct vm_addr vm_addr_from(struct vm_mutator *m, uint64_t value);
+struct vm_quantity vm_quantity_from(const struct vm_layout *layout, uint64_t value);
+
+/* ---- aim.c ---- */
+
+/* A whole call for the state that the model is in: op, arguments, and a name where it has a use. */
+void vm_aim_call(struct vm_mutator *m, struct vm_call *call);
+
+/* The same with the op given. */
+void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call);
+
+/* ---- aim_mremap.c ---- */
+
+void vm_aim_mremap(struct vm_mutator *m, struct vm_call *call);
+
+/* PROT_* bits as programs have them: rw mostly, some of all, few illegal. */
+uint64_t vm_aim_prot(struct vm_mutator *m);
+
+/* Give the call a name slot that the program does not use (any, if all are). */
+void vm_aim_name(struct vm_mutator *m, struct vm_call *call);
+
+#endif
