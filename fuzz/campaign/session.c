@@ -228,7 +228,7 @@ int vm_session_absorb(struct vm_session *s, const struct vm_program *prog,
 
 	if (!fresh)
 		return 0;
-	atomic_store_explicit(&s->stats->last_new_ms, vm_now_ms(), memory_order_relaxed);
+	atomic_store_explicit(&s->stats->last_new_ms, vm_clock_ms(), memory_order_relaxed);
 	if (s->keep_corpus) {
 		bool made;
 

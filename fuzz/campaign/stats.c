@@ -11,7 +11,7 @@
 #include "fuzz/campaign/folder.h"
 #include "fuzz/campaign/stats.h"
 
-uint64_t vm_now_ms(void)
+uint64_t vm_clock_ms(void)
 {
 	struct timespec ts;
 
@@ -34,7 +34,7 @@ struct vm_stats *vm_stats_open(const char *out, bool fresh, char *err, size_t er
 	if (fresh) {
 		s->magic = VM_STATS_MAGIC;
 		s->layout = VM_STATS_LAYOUT;
-		s->start_ms = vm_now_ms();
+		s->start_ms = vm_clock_ms();
 		s->last_new_ms = s->start_ms;
 	} else if (s->magic != VM_STATS_MAGIC || s->layout != VM_STATS_LAYOUT) {
 		snprintf(err, errlen, "%s is not of this version; start again with `vmafuzz fuzz`",

@@ -54,7 +54,7 @@ struct vm_stats {
 	struct vm_feedback feedback;
 };
 
-uint64_t vm_now_ms(void);
+uint64_t vm_clock_ms(void);
 
 /*
  * Map OUT/stats.bin. The supervisor gives `fresh` for a new run: all numbers start at 0. NULL with

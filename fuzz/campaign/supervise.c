@@ -60,7 +60,7 @@ static void pause_ms(unsigned int ms)
 static int start(struct supervisor *s, struct job *j)
 {
 	j->pid = vm_engine_start(s->engine, &j->opt, s->err, sizeof(s->err));
-	j->started_ms = vm_now_ms();
+	j->started_ms = vm_clock_ms();
 	if (j->pid > 0)
 		return 0;
 	j->pid = 0;
@@ -109,7 +109,7 @@ static int ended(struct supervisor *s, struct job *j, int wstatus)
 		j->done = true;
 		return 0;
 	}
-	j->quick = vm_now_ms() - j->started_ms < QUICK_MS ? j->quick + 1 : 0;
+	j->quick = vm_clock_ms() - j->started_ms < QUICK_MS ? j->quick + 1 : 0;
 	if (j->quick < MAX_QUICK_END) {
 		atomic_fetch_add(&s->c->stats->engine_restarts, 1);
 		return start(s, j);
@@ -154,7 +154,7 @@ static void signal_all(struct supervisor *s, int sig)
 /* Ask the engines to end; after a while, or at a second Ctrl-C, make them. */
 static void end_all(struct supervisor *s)
 {
-	uint64_t begin = vm_now_ms();
+	uint64_t begin = vm_clock_ms();
 	int patience = stop + 1;
 	bool killed = false;
 
@@ -166,7 +166,7 @@ static void end_all(struct supervisor *s)
 			if (j->pid && waitpid(j->pid, NULL, WNOHANG) != 0)
 				j->pid = 0;
 		}
-		if (!killed && (vm_now_ms() - begin > GRACE_MS || stop > patience)) {
+		if (!killed && (vm_clock_ms() - begin > GRACE_MS || stop > patience)) {
 			signal_all(s, SIGKILL);
 			killed = true;
 		}
@@ -210,7 +210,7 @@ static int store(struct supervisor *s)
 
 static int look(struct supervisor *s)
 {
-	uint64_t now = vm_now_ms();
+	uint64_t now = vm_clock_ms();
 
 	s->outcome.ms = now - s->c->stats->start_ms;
 	if (now - s->counted_ms >= COUNT_MS) {
@@ -229,7 +229,7 @@ static bool time_is_up(const struct supervisor *s)
 	const struct vm_options *opt = &s->c->opt;
 	const struct vm_stats *st = s->c->stats;
 
-	if (opt->seconds && vm_now_ms() - st->start_ms >= (uint64_t)opt->seconds * 1000)
+	if (opt->seconds && vm_clock_ms() - st->start_ms >= (uint64_t)opt->seconds * 1000)
 		return true;
 	/* The random engine counts for itself, to the program. */
 	return opt->programs && s->engine != VM_ENGINE_RANDOM &&
@@ -308,10 +308,10 @@ int vm_supervise(struct vm_campaign *c, enum vm_engine engine)
 		return 3;
 	}
 	s.outcome.engine = vm_engine_name(engine);
-	s.stored_ms = vm_now_ms();
+	s.stored_ms = vm_clock_ms();
 	vm_status_init(&s.status, c->opt.json ? stderr : stdout, s.outcome.engine, c->stats);
 	broken = start_all(&s) || watch(&s);
-	s.outcome.ms = vm_now_ms() - c->stats->start_ms;
+	s.outcome.ms = vm_clock_ms() - c->stats->start_ms;
 	end_all(&s);
 	finish(&s, broken);
 	free(s.job);

@@ -37,7 +37,7 @@ void vm_status_init(struct vm_status *st, FILE *to, const char *engine,
 		.to = to,
 		.engine = engine,
 		.terminal = isatty(fileno(to)),
-		.shown_ms = vm_now_ms(),
+		.shown_ms = vm_clock_ms(),
 	};
 	for (int i = 0; i < VM_MAX_TITLES; i++)
 		st->announced[i] = stats->title[i].state == VM_TITLE_CONFIRMED;
@@ -90,7 +90,7 @@ static void line(struct vm_status *st, const struct vm_stats *s, uint64_t now)
 
 void vm_status_tick(struct vm_status *st, const char *out, const struct vm_stats *stats)
 {
-	uint64_t now = vm_now_ms();
+	uint64_t now = vm_clock_ms();
 
 	announce(st, out, stats);
 	if (now - st->shown_ms >= (st->terminal ? LIVE_MS : PLAIN_MS))
