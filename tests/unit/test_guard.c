@@ -178,6 +178,7 @@ static void test_touch(void **state)
 	PERMITTED(WRITE, -P, 14 * P, 0, 0, 0);
 	GUARDED(FILL, TASK - P, 2 * P, 0, 0, 0);
 	GUARDED(FILL, TASK - P, 1ull << 63, 0, 0, 0);
+	GUARDED(FILL, TASK - P, UINT64_MAX, 0, 0, 0);
 }
 
 static void test_touch_of_too_much(void **state)
