@@ -13,7 +13,7 @@ static const size_t number_at[] = {
 	AT(layout.arena_base), AT(layout.arena_size), AT(features),	    AT(mmap_min_addr),
 	AT(max_map_count),     AT(overcommit_memory), AT(overcommit_ratio), AT(total_pages),
 	AT(rlimit_as),	       AT(rlimit_data),	      AT(rlimit_memlock),   AT(rlimit_stack),
-	AT(cap_effective),
+	AT(cap_effective),     AT(hint_min_addr),
 };
 #define NUMBERS (sizeof(number_at) / sizeof(number_at[0]))
 

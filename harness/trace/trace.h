@@ -38,7 +38,9 @@ struct vm_target_info {
 	char sysname[16], release[96], version[128], machine[16];
 	struct vm_layout layout;
 	uint64_t features;
-	uint64_t mmap_min_addr, max_map_count;
+	uint64_t mmap_min_addr; /* the sysctl: fixed addresses below are refused */
+	uint64_t hint_min_addr; /* hints are rounded up to it, and chosen addresses lie above */
+	uint64_t max_map_count;
 	uint64_t overcommit_memory, overcommit_ratio;
 	uint64_t total_pages; /* RAM + swap: the heuristic overcommit limit */
 	uint64_t rlimit_as, rlimit_data, rlimit_memlock, rlimit_stack; /* bytes; UINT64_MAX: none */
