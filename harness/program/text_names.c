@@ -55,8 +55,8 @@ static bool is_reserved(const char *word, size_t len)
 		digits++;
 	if (word[0] == 'p' && len > 1 && digits == len)
 		return true;
-	for (uint8_t op = 0; op < VM_OP_COUNT; op++) {
-		const struct vm_call_desc *desc = vm_call_desc(op);
+	for (unsigned int op = 0; op < VM_OP_COUNT; op++) {
+		const struct vm_call_desc *desc = vm_call_desc((uint8_t)op);
 		unsigned int i;
 		const struct vm_arg_desc *flags = vm_row_flags(desc, &i);
 

@@ -54,8 +54,8 @@ static bool unknown_call(struct vm_parser *p, size_t len)
 	const char *nearest = NULL;
 	unsigned int least = 3;
 
-	for (uint8_t op = 0; op < VM_OP_COUNT; op++) {
-		const char *name = vm_call_desc(op)->name;
+	for (unsigned int op = 0; op < VM_OP_COUNT; op++) {
+		const char *name = vm_call_desc((uint8_t)op)->name;
 		unsigned int d = len && len < VM_NAME_MAX ? distance(p->at, len, name) : least;
 
 		if (d < least) {

@@ -129,10 +129,19 @@ static void add_raw_addr(struct out *o, uint64_t addr, const struct vm_layout *l
 		add(o, "p0[%" PRIu64 "+%" PRIu64 "b]", page, rest);
 }
 
-static bool raw_is_pages(uint64_t len, const struct vm_layout *layout)
+/* A run-time length: in pages if it is whole pages and not absurd. Returns how many, or -1. */
+static int64_t add_raw_len(struct out *o, uint64_t len, const struct vm_layout *layout)
 {
-	return !len ||
-	       (layout && len % layout->page_size == 0 && len / layout->page_size <= INT32_MAX);
+	if (!len) {
+		add(o, "0");
+		return 0;
+	}
+	if (!layout || len % layout->page_size || len / layout->page_size > INT32_MAX) {
+		add(o, "0x%" PRIx64 "b", len);
+		return -1;
+	}
+	add(o, "%" PRIu64, len / layout->page_size);
+	return (int64_t)(len / layout->page_size);
 }
 
 static void add_addr_arg(struct out *o, const struct subject *s, unsigned int i)
@@ -146,23 +155,18 @@ static void add_addr_arg(struct out *o, const struct subject *s, unsigned int i)
 /* Returns the unit that may be named after it: "pages", "page", or NULL if it is not in pages. */
 static const char *add_len_arg(struct out *o, const struct subject *s, unsigned int i)
 {
-	bool pages, one;
+	const struct vm_quantity *q;
+	int64_t pages;
 
-	if (s->call) {
-		add_quantity(o, &s->call->arg[i].len);
-		pages = only_pages(&s->call->arg[i].len);
-		one = s->call->arg[i].len.pages == 1;
-	} else {
-		pages = raw_is_pages(s->sc->arg[i], s->layout);
-		one = s->layout && s->sc->arg[i] == s->layout->page_size;
-		if (!s->sc->arg[i])
-			add(o, "0");
-		else if (pages)
-			add(o, "%" PRIu64, s->sc->arg[i] / s->layout->page_size);
-		else
-			add(o, "0x%" PRIx64 "b", s->sc->arg[i]);
+	if (!s->call) {
+		pages = add_raw_len(o, s->sc->arg[i], s->layout);
+		return pages < 0 ? NULL : pages == 1 ? "page" : "pages";
 	}
-	return !pages ? NULL : one ? "page" : "pages";
+	q = &s->call->arg[i].len;
+	add_quantity(o, q);
+	if (!only_pages(q))
+		return NULL;
+	return q->pages == 1 ? "page" : "pages";
 }
 
 static uint64_t bits_of(const struct subject *s, unsigned int i)

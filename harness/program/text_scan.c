@@ -176,7 +176,7 @@ struct parts {
 static bool scan_term(struct vm_parser *p, const char *what, bool negative, struct parts *parts)
 {
 	const char *where = p->at;
-	uint64_t size;
+	uint64_t size = 0;
 	size_t len, u = 0;
 	__int128 sum;
 

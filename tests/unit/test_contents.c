@@ -91,10 +91,16 @@ static void test_write_word_keeps_the_rest(void **state)
 
 static void test_moved_words_show(void **state)
 {
-	static uint64_t page[WORDS + 8], swapped[WORDS];
+	static uint64_t page[WORDS + 8], swapped[WORDS], big[BIG / 8], exchanged[BIG / 8];
 	struct vm_content whole;
 
 	(void)state;
+	/* Two 4 KiB blocks of a larger page in each other's place. */
+	vm_content_write(big, BIG, vm_fill_tag(1, 1));
+	memcpy(exchanged, big, BIG);
+	memcpy(exchanged + WORDS, big + 2 * WORDS, 4096);
+	memcpy(exchanged + 2 * WORDS, big + WORDS, 4096);
+	assert_true(differs(vm_content_digest(big, BIG), vm_content_digest(exchanged, BIG)));
 	vm_content_write(page, 4096, vm_fill_tag(1, 1));
 	whole = vm_content_digest(page, 4096);
 	/* The page shifted by a word, two words swapped, two halves swapped, half of it zero. */

@@ -25,9 +25,9 @@ static const struct vm_layout layout = {
 
 static const struct vm_range guards[] = { { 10 * P, 20 * P }, { TASK - 4 * P, TASK } };
 
-static enum vm_withheld ask(uint8_t op, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
+static enum vm_withheld ask(int op, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
 {
-	const struct vm_syscall sc = { op, { a, b, c, d, e } };
+	const struct vm_syscall sc = { (uint8_t)op, { a, b, c, d, e } };
 
 	return vm_call_withheld(&sc, &layout, guards, 2);
 }
@@ -37,7 +37,7 @@ static enum vm_withheld ask(uint8_t op, uint64_t a, uint64_t b, uint64_t c, uint
 #define TOO_MUCH(op, ...)  assert_int_equal(ask(VM_OP_##op, __VA_ARGS__), VM_WITHHELD_MEMORY)
 
 /* What all calls on one range share: exact at both edges, lengths rounded up. */
-static void check_edges(uint8_t op, uint64_t prot, uint64_t flags)
+static void check_edges(int op, uint64_t prot, uint64_t flags)
 {
 	assert_int_equal(ask(op, 9 * P, P, prot, flags, 0), VM_PERMITTED);
 	assert_int_equal(ask(op, 9 * P, P + 1, prot, flags, 0), VM_WITHHELD_GUARD);
@@ -102,7 +102,7 @@ static void test_munmap(void **state)
 static void test_mprotect_and_mseal(void **state)
 {
 	(void)state;
-	for (uint8_t op = VM_OP_MPROTECT; op <= VM_OP_MSEAL; op++) {
+	for (int op = VM_OP_MPROTECT; op <= VM_OP_MSEAL; op++) {
 		assert_int_equal(ask(op, 12 * P + 1, P, 0, 0, 0), VM_PERMITTED);
 		assert_int_equal(ask(op, 12 * P, 0, 0, 0, 0), VM_PERMITTED);
 		assert_int_equal(ask(op, 12 * P, -1ull, 0, 0, 0), VM_PERMITTED);
@@ -186,7 +186,7 @@ static void test_touch_of_too_much(void **state)
 	const uint64_t most = VM_TOUCH_MAX_PAGES * P, at = 1000 * P;
 
 	(void)state;
-	for (uint8_t op = VM_OP_READ; op <= VM_OP_FILL; op++) {
+	for (int op = VM_OP_READ; op <= VM_OP_FILL; op++) {
 		assert_int_equal(ask(op, at, most, 0, 0, 0), VM_PERMITTED);
 		assert_int_equal(ask(op, at, most + 1, 0, 0, 0), VM_WITHHELD_MEMORY);
 		assert_int_equal(ask(op, at + 1, most, 0, 0, 0), VM_WITHHELD_MEMORY);

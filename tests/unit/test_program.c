@@ -353,8 +353,8 @@ static void test_resolve_keeps_the_order_of_the_row(void **state)
 static void test_table_rows_are_complete(void **state)
 {
 	(void)state;
-	for (uint8_t op = 0; op < VM_OP_COUNT; op++) {
-		const struct vm_call_desc *desc = vm_call_desc(op);
+	for (unsigned int op = 0; op < VM_OP_COUNT; op++) {
+		const struct vm_call_desc *desc = vm_call_desc((uint8_t)op);
 
 		assert_int_equal(vm_call_by_name(desc->name, strlen(desc->name)), op);
 		assert_non_null(desc->footprint);
