@@ -27,6 +27,15 @@ static int put(const char *folder, const char *name, const void *bytes, size_t l
 	return vm_file_write(path, bytes, len, err, errlen);
 }
 
+static int put_program(const char *folder, const char *name, const struct vm_program *prog,
+		       char *err, size_t errlen)
+{
+	uint8_t bytes[VM_BYTES_MAX];
+	size_t n = vm_program_encode(prog, bytes, sizeof(bytes));
+
+	return put(folder, name, bytes, n, err, errlen);
+}
+
 static void add_header(const struct vm_finding_context *ctx, const struct vm_trace *trace,
 		       const struct vm_verdict *v, const char *mark, struct vm_text *t)
 {
@@ -68,8 +77,6 @@ static int write_files(const struct vm_finding_context *ctx, const char *folder,
 		       const struct vm_program *prog, const struct vm_trace *trace,
 		       const struct vm_verdict *v, char *err, size_t errlen)
 {
-	uint8_t bytes[VM_BYTES_MAX];
-	size_t n = vm_program_encode(prog, bytes, sizeof(bytes));
 	char path[VM_PATH_MAX];
 	char *buf = malloc(TEXT_MAX);
 	int ret;
@@ -79,7 +86,7 @@ static int write_files(const struct vm_finding_context *ctx, const char *folder,
 		return -1;
 	}
 	vm_path(path, "%s/trace.bin", folder);
-	ret = put(folder, "program.bin", bytes, n, err, errlen) ||
+	ret = put_program(folder, "program.bin", prog, err, errlen) ||
 	      put(folder, "count", "1\n", 2, err, errlen) ||
 	      write_text(ctx, folder, prog, trace, v, buf, err, errlen) ||
 	      vm_trace_save(path, trace, err, errlen);
@@ -98,8 +105,9 @@ static int replace_folder(const char *from, const char *to, char *err, size_t er
 }
 
 int vm_finding_write(const struct vm_finding_context *ctx, const struct vm_title *title,
-		     const struct vm_program *prog, const struct vm_trace *trace,
-		     const struct vm_verdict *v, char *err, size_t errlen)
+		     const struct vm_program *prog, const struct vm_program *original,
+		     const struct vm_trace *trace, const struct vm_verdict *v, char *err,
+		     size_t errlen)
 {
 	char tmp[VM_PATH_MAX], folder[VM_PATH_MAX];
 
@@ -107,7 +115,8 @@ int vm_finding_write(const struct vm_finding_context *ctx, const struct vm_title
 	vm_path(folder, "%s/pending/%s", ctx->out, title->slug);
 	if (vm_folder_make(tmp, err, errlen))
 		return -1;
-	if (write_files(ctx, tmp, prog, trace, v, err, errlen)) {
+	if (write_files(ctx, tmp, prog, trace, v, err, errlen) ||
+	    (original && put_program(tmp, "original.bin", original, err, errlen))) {
 		vm_folder_remove(tmp);
 		return -1;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Findings on disk: OUT/findings/SLUG/{program.vma,program.bin,trace.bin,explanation.txt,count}. A
- * finding is written to OUT/pending the moment it is seen, and moves to findings or flaky when a
- * replay has told which.
+ * Findings on disk: OUT/findings/SLUG/{program.vma,program.bin,trace.bin,explanation.txt,count},
+ * and original.bin if program is a reduced one. A finding is written to OUT/pending the moment it
+ * is seen, and moves to findings or flaky when a replay has told which.
  */
 #ifndef VM_FINDINGS_H
 #define VM_FINDINGS_H
@@ -23,8 +23,9 @@ struct vm_finding_context {
  * with one line in err.
  */
 int vm_finding_write(const struct vm_finding_context *ctx, const struct vm_title *title,
-		     const struct vm_program *prog, const struct vm_trace *trace,
-		     const struct vm_verdict *v, char *err, size_t errlen);
+		     const struct vm_program *prog, const struct vm_program *original,
+		     const struct vm_trace *trace, const struct vm_verdict *v, char *err,
+		     size_t errlen);
 
 /* Move OUT/pending/SLUG to OUT/findings (confirmed) or OUT/flaky; 0, or -1 with err. */
 int vm_finding_settle(const char *out, const struct vm_title *title, bool confirmed, char *err,

@@ -7,28 +7,7 @@
 #include "fuzz/campaign/corpus.h"
 #include "fuzz/campaign/in_flight.h"
 #include "fuzz/campaign/prepare.h"
-#include "fuzz/campaign/session.h"
-
-struct pending {
-	struct vm_title *title;
-	struct vm_program prog;
-};
-
-struct vm_session {
-	const struct vm_options *opt;
-	bool keep_corpus;
-	struct vm_target *target;
-	const struct vm_profile *profile;
-	enum vm_contract contract;
-	struct vm_judge_scratch *scratch;
-	struct vm_stats *stats;
-	struct vm_in_flight *in_flight;
-	const struct vm_program *flying[VM_TARGET_MAX_INFLIGHT];
-	struct pending pending[VM_MAX_PENDING];
-	uint32_t npending;
-	struct vm_judgement judgement;
-	struct vm_trace trace;
-};
+#include "fuzz/campaign/session_state.h"
 
 struct vm_session *vm_session_open(const struct vm_options *opt, bool keep_corpus, char *err,
 				   size_t errlen)
@@ -62,6 +41,13 @@ struct vm_session *vm_session_open(const struct vm_options *opt, bool keep_corpu
 	}
 	s->profile = vm_options_profile(opt, vm_target_info(s->target));
 	s->contract = vm_profile_contract(s->profile, opt->contract);
+	s->context = (struct vm_finding_context){
+		.out = opt->out,
+		.profile = s->profile,
+		.contract = s->contract,
+		.seed = opt->seed,
+		.inject = opt->inject,
+	};
 	return s;
 }
 
@@ -132,19 +118,10 @@ static void count_run(struct vm_session *s, const struct vm_trace *trace,
 		atomic_fetch_add(&st->died, 1);
 }
 
-#define MAX_TRIES 3
-
 /* Store the verdict's finding as pending if nobody has; 0 or -1 with err. */
 static int store(struct vm_session *s, const struct vm_program *prog, const struct vm_verdict *v,
 		 char *err, size_t errlen)
 {
-	struct vm_finding_context ctx = {
-		.out = s->opt->out,
-		.profile = s->profile,
-		.contract = s->contract,
-		.seed = s->opt->seed,
-		.inject = s->opt->inject,
-	};
 	uint32_t flaky = VM_TITLE_FLAKY;
 	struct vm_title *t;
 	bool fresh;
@@ -154,7 +131,7 @@ static int store(struct vm_session *s, const struct vm_program *prog, const stru
 		return 0;
 	atomic_fetch_add(&t->count, 1);
 	/* What a replay did not show may be shown by the next program that has it. */
-	if (!fresh && atomic_load(&t->tries) < MAX_TRIES)
+	if (!fresh && atomic_load(&t->tries) < VM_MAX_TRIES)
 		fresh = atomic_compare_exchange_strong(&t->state, &flaky, VM_TITLE_PENDING);
 	if (!fresh)
 		return 0;
@@ -165,7 +142,7 @@ static int store(struct vm_session *s, const struct vm_program *prog, const stru
 	s->pending[s->npending].title = t;
 	s->pending[s->npending].prog = *prog;
 	s->npending++;
-	return vm_finding_write(&ctx, t, prog, &s->trace, v, err, errlen);
+	return vm_finding_write(&s->context, t, prog, NULL, &s->trace, v, err, errlen);
 }
 
 static bool title_before(const struct vm_judgement *j, uint32_t n)
@@ -177,20 +154,13 @@ static bool title_before(const struct vm_judgement *j, uint32_t n)
 	return false;
 }
 
-static void judge(struct vm_session *s)
-{
-	struct vm_judge_options jopt = { .profile = s->profile, .contract = s->contract };
-
-	vm_judge(&s->trace, &jopt, s->scratch, &s->judgement);
-}
-
 /* Judge s->trace, a run of `prog`, and store what it shows. */
 static int digest(struct vm_session *s, const struct vm_program *prog, struct vm_result *result,
 		  char *err, size_t errlen)
 {
 	const struct vm_judgement *j = &s->judgement;
 
-	judge(s);
+	vm_session_judge(s);
 	count_run(s, &s->trace, j);
 	result->nfeatures = j->nfeatures;
 	memcpy(result->feature, j->feature, j->nfeatures * sizeof(j->feature[0]));
@@ -241,45 +211,6 @@ int vm_session_absorb(struct vm_session *s, const struct vm_program *prog,
 bool vm_session_pending(const struct vm_session *s)
 {
 	return s->npending > 0;
-}
-
-/* Does a fresh run of the program show the title again? 1, 0, or -1 with err. */
-static int shows_again(struct vm_session *s, const struct pending *p, char *err, size_t errlen)
-{
-	int ret;
-
-	vm_in_flight_put(s->in_flight, 0, &p->prog, s->opt->sync);
-	ret = vm_target_run(s->target, &p->prog, 0, &s->trace, err, errlen);
-	if (ret < 0)
-		return -1;
-	vm_in_flight_drop(s->in_flight, 0);
-	atomic_fetch_add(&s->stats->replays, 1);
-	if (ret == 0)
-		atomic_fetch_add(&s->stats->executor_restarts, 1);
-	judge(s);
-	for (uint32_t i = 0; i < s->judgement.nverdicts; i++) {
-		if (!strcmp(s->judgement.verdict[i].title, p->title->title))
-			return 1;
-	}
-	return 0;
-}
-
-int vm_session_confirm(struct vm_session *s, bool *new_violation, char *err, size_t errlen)
-{
-	for (uint32_t i = 0; i < s->npending; i++) {
-		struct vm_title *t = s->pending[i].title;
-		int again = shows_again(s, &s->pending[i], err, errlen);
-
-		if (again < 0 || vm_finding_settle(s->opt->out, t, again, err, errlen))
-			return -1;
-		if (!again)
-			atomic_fetch_add(&t->tries, 1);
-		atomic_store(&t->state, again ? VM_TITLE_CONFIRMED : VM_TITLE_FLAKY);
-		if (again && t->severity == VM_VIOLATION)
-			*new_violation = true;
-	}
-	s->npending = 0;
-	return 0;
 }
 
 int vm_session_run(struct vm_session *s, const struct vm_program *prog, struct vm_result *result,

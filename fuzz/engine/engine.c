@@ -166,6 +166,7 @@ static void afl_environment(const char *mutator, bool resume)
 		"AFL_NO_COLOR",
 		"AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES",
 		"AFL_NO_CRASH_README",
+		"AFL_FAST_CAL",
 	};
 
 	for (size_t i = 0; i < sizeof(on) / sizeof(on[0]); i++)

@@ -67,7 +67,7 @@ static void make(struct random *r, struct slot *s)
 		vm_corpus_get(&r->seeds, r->next_seed++, &s->prog);
 		return;
 	}
-	if (!r->corpus.n || vm_rng_chance(&r->mutator.rng, 8)) {
+	if (!r->corpus.n) {
 		vm_generate(&r->mutator, &s->prog);
 		return;
 	}

@@ -45,8 +45,8 @@ static uint64_t flags_of(struct vm_mutator *m)
 
 static uint64_t new_len(struct vm_mutator *m, uint64_t old_len, uint64_t flags)
 {
-	enum { SAME, GROW, SHRINK, BYTES, NONSENSE, PMD };
-	static const uint8_t weight[] = { 40, 22, 20, 3, 11, 4 };
+	enum { SAME, GROW, SHRINK, BYTES, HUGE, NONSENSE, PMD };
+	static const uint8_t weight[] = { 40, 22, 20, 3, 6, 5, 4 };
 	uint64_t ps = m->layout.page_size, pages = old_len / ps;
 
 	if ((flags & MREMAP_DONTUNMAP) && vm_rng_chance(&m->rng, 85))
@@ -62,6 +62,8 @@ static uint64_t new_len(struct vm_mutator *m, uint64_t old_len, uint64_t flags)
 		return pages < 2 ? ps : ps * (1 + vm_rng_below(&m->rng, (uint32_t)(pages - 1)));
 	case BYTES: /* equal after rounding, or just not */
 		return old_len + (uint64_t)vm_rng_range(&m->rng, -2, 2);
+	case HUGE: /* more than may be committed, on most machines */
+		return (64ull << vm_rng_below(&m->rng, 4)) * m->layout.pud_size;
 	case NONSENSE:
 		return vm_len_nonsense(m);
 	default:

@@ -234,7 +234,8 @@ void vm_mutate(struct vm_mutator *m, struct vm_program *prog, const struct vm_pr
 	unsigned int steps = 1;
 
 	m->done[0] = '\0';
-	if (!prog->ncalls) {
+	/* A fresh start, now and then: what the corpus has led to is not all there is. */
+	if (!prog->ncalls || vm_rng_chance(&m->rng, 6)) {
 		vm_generate(m, prog);
 		return;
 	}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Replays of what was found: does a fresh child show it again, and with how few calls? */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fuzz/campaign/session_state.h"
+#include "fuzz/mutate/mutate.h"
+
+#define REDUCE_RUNS 150
+#define REDUCE_MS   5000 /* programs that hang are slow to replay */
+
+void vm_session_judge(struct vm_session *s)
+{
+	struct vm_judge_options opt = { .profile = s->profile, .contract = s->contract };
+
+	vm_judge(&s->trace, &opt, s->scratch, &s->judgement);
+}
+
+/*
+ * Run a program in a fresh child: 1 and the verdict (in s->judgement, on s->trace) if it shows the
+ * title, 0 if not, -1 with err.
+ */
+static int shows(struct vm_session *s, const struct vm_program *prog, const struct vm_title *title,
+		 const struct vm_verdict **v, char *err, size_t errlen)
+{
+	int ret;
+
+	vm_in_flight_put(s->in_flight, 0, prog, s->opt->sync);
+	ret = vm_target_run(s->target, prog, 0, &s->trace, err, errlen);
+	if (ret < 0)
+		return -1;
+	vm_in_flight_drop(s->in_flight, 0);
+	atomic_fetch_add(&s->stats->replays, 1);
+	if (ret == 0)
+		atomic_fetch_add(&s->stats->executor_restarts, 1);
+	vm_session_judge(s);
+	for (uint32_t i = 0; i < s->judgement.nverdicts; i++) {
+		*v = &s->judgement.verdict[i];
+		if (!strcmp((*v)->title, title->title))
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * Take calls out of *prog, from the last to the first, as long as the title shows. Only what showed
+ * it is kept. 0, or -1 with err.
+ */
+static int reduce(struct vm_session *s, struct vm_program *prog, const struct vm_title *title,
+		  char *err, size_t errlen)
+{
+	uint64_t begin = vm_clock_ms();
+	unsigned int runs = 0, at = prog->ncalls;
+	const struct vm_verdict *v;
+
+	while (at-- > 0 && prog->ncalls > 1) {
+		struct vm_program less = *prog;
+		int ret;
+
+		if (++runs > REDUCE_RUNS || vm_clock_ms() - begin > REDUCE_MS)
+			break;
+		vm_program_drop(&less, at);
+		ret = shows(s, &less, title, &v, err, errlen);
+		if (ret < 0)
+			return -1;
+		if (ret)
+			*prog = less;
+	}
+	return 0;
+}
+
+/* 1 confirmed, 0 not seen again, -1 with err. */
+static int confirm(struct vm_session *s, const struct vm_pending *p, char *err, size_t errlen)
+{
+	struct vm_program prog = p->prog;
+	const struct vm_verdict *v;
+	int again = shows(s, &prog, p->title, &v, err, errlen);
+
+	if (again <= 0)
+		return again;
+	if (reduce(s, &prog, p->title, err, errlen))
+		return -1;
+	/* Once more, for the trace of what is stored; the longer program is stored if this fails.
+	 */
+	if (prog.ncalls < p->prog.ncalls) {
+		again = shows(s, &prog, p->title, &v, err, errlen);
+		if (again < 0)
+			return -1;
+		if (again && vm_finding_write(&s->context, p->title, &prog, &p->prog, &s->trace, v,
+					      err, errlen))
+			return -1;
+	}
+	return 1;
+}
+
+int vm_session_confirm(struct vm_session *s, bool *new_violation, char *err, size_t errlen)
+{
+	for (uint32_t i = 0; i < s->npending; i++) {
+		struct vm_title *t = s->pending[i].title;
+		int again = confirm(s, &s->pending[i], err, errlen);
+
+		if (again < 0 || vm_finding_settle(s->opt->out, t, again, err, errlen))
+			return -1;
+		if (!again)
+			atomic_fetch_add(&t->tries, 1);
+		atomic_store(&t->state, again ? VM_TITLE_CONFIRMED : VM_TITLE_FLAKY);
+		if (again && t->severity == VM_VIOLATION)
+			*new_violation = true;
+	}
+	s->npending = 0;
+	return 0;
+}
