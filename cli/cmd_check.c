@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/load.h"
+#include "cli/print.h"
+#include "cli/run.h"
+#include "cli/suite.h"
+
+#define CORPUS "corpus/conformance"
+
+enum { OPT_FAIL_ON = CLI_OPT_OWN };
+
+static const struct cli_option options[] = {
+	{ "fail-on", OPT_FAIL_ON, "WHAT",
+	  "what fails a program: violation, deviation (and what is worse), crash; default: an "
+	  "unmet\n"
+	  "                             expectation or a violation" },
+	{ "verbose", 'v', NULL, "every call and the address space after it, notes, explanations" },
+	CLI_TARGET_OPTIONS,
+	{ NULL, 0, NULL, NULL },
+};
+
+static const struct cli_command command = {
+	"check [PATH...] [options]",
+	"Run conformance programs and print KTAP. PATH is a .vma file or a folder; "
+	"default:\n" CORPUS ", here or beside the folder of this program.",
+	options,
+};
+
+struct check {
+	struct cli_target target;
+	bool expectations; /* an unmet one fails a program */
+	enum vm_fail_on fail_on;
+	bool verbose;
+	struct cli_suite suite;
+	struct cli_run *run;
+	struct cli_printer printer;
+	struct cli_program prog;
+	size_t number; /* of the last result line */
+	size_t pass, fail, skip;
+	uint64_t strictness[VM_OP_COUNT][VM_SILENT + 1]; /* calls judged */
+	enum cli_exit status;
+};
+
+static int parse(struct check *c, int argc, char **argv)
+{
+	const char *arg;
+	int id;
+
+	while ((id = cli_next(&command, argc, argv, &arg)) != CLI_END) {
+		if (id == CLI_HELP || id == CLI_BAD)
+			return id;
+		if (id == 'v') {
+			c->verbose = true;
+		} else if (id == OPT_FAIL_ON) {
+			if (cli_fail_on(arg, &c->fail_on))
+				return CLI_BAD;
+			c->expectations = false;
+		} else if (cli_target_option(&c->target, id, arg) < 0) {
+			return CLI_BAD;
+		}
+	}
+	return 0;
+}
+
+/* Where the conformance programs are when no PATH is given. */
+static void default_path(char *path, size_t cap)
+{
+	ssize_t n;
+	char *slash;
+
+	snprintf(path, cap, "%s", CORPUS);
+	if (!access(path, R_OK))
+		return;
+	n = readlink("/proc/self/exe", path, cap - 1);
+	if (n > 0) {
+		path[n] = '\0';
+		slash = strrchr(path, '/');
+		n = slash - path;
+		snprintf(slash, cap - (size_t)n, "/../%s", CORPUS);
+		if (!access(path, R_OK))
+			return;
+	}
+	snprintf(path, cap, "%s", CORPUS);
+}
+
+/* Every program can be read, or nothing is run: a broken set-up is not a failed test. */
+static int gather(struct check *c, char **path, int n)
+{
+	char standard[PATH_MAX], err[512] = "";
+	int bad = 0;
+
+	default_path(standard, sizeof(standard));
+	if (!n)
+		bad = cli_suite_add(&c->suite, standard, err, sizeof(err));
+	for (int i = 0; i < n && !bad; i++)
+		bad = cli_suite_add(&c->suite, path[i], err, sizeof(err));
+	if (bad)
+		cli_error("%s", err);
+	for (size_t i = 0; i < c->suite.n && !bad; i++) {
+		if (cli_load(c->suite.test[i].path, &c->prog, err, sizeof(err))) {
+			cli_error("%s", err);
+			bad = -1;
+		}
+	}
+	return bad;
+}
+
+/*
+ * Does the program expect something of a seal? One that says what mseal does where there is none
+ * (ENOSYS) runs everywhere.
+ */
+static bool needs_mseal(const struct vm_script *s)
+{
+	bool sealing = false, expects = false;
+
+	for (unsigned int i = 0; i < s->prog.ncalls; i++) {
+		sealing |= s->prog.call[i].op == VM_OP_MSEAL;
+		expects |= sealing && s->nexpect[i];
+		for (unsigned int k = 0; k < s->nexpect[i]; k++) {
+			if (s->expect[i][k].result == 2 && s->expect[i][k].value == ENOSYS)
+				return false;
+		}
+	}
+	return sealing && (expects || s->nstate);
+}
+
+static bool injects_failure(const struct vm_script *s)
+{
+	for (unsigned int i = 0; i < s->prog.ncalls; i++) {
+		if (s->prog.call[i].fail_nth)
+			return true;
+	}
+	return false;
+}
+
+/* Why the program cannot be judged on this target, or NULL. */
+static const char *skip_reason(const struct check *c, const struct vm_script *s)
+{
+	const struct vm_target_info *info = vm_target_info(c->run->target);
+
+	if (!(info->features & VM_HAS_MSEAL) && needs_mseal(s))
+		return "kernel has no mseal";
+	if (injects_failure(s))
+		return "fail-nth needs a guest";
+	return NULL;
+}
+
+static void count_calls(struct check *c)
+{
+	const struct vm_trace *t = &c->run->trace;
+
+	for (uint32_t i = 0; i < t->nevents; i++) {
+		const struct vm_event *e = &t->event[i];
+
+		if (e->kind == VM_EVENT_CALL &&
+		    (e->status == VM_STATUS_DONE || e->status == VM_STATUS_FAULTED))
+			c->strictness[e->sc.op][c->run->judgement.call[i].strictness]++;
+	}
+}
+
+static const struct vm_verdict *worst_verdict(const struct vm_judgement *j)
+{
+	const struct vm_verdict *worst = NULL;
+
+	for (uint32_t i = 0; i < j->nverdicts; i++) {
+		if (!worst || j->verdict[i].severity > worst->severity)
+			worst = &j->verdict[i];
+	}
+	return worst;
+}
+
+static void print_result(struct check *c, bool ok, const char *name, const char *reason)
+{
+	printf("%s %zu %s%s%s\n", ok ? "ok" : "not ok", ++c->number, name, reason ? " # " : "",
+	       reason ? reason : "");
+	fflush(stdout);
+}
+
+/* After the program ran: diagnostics, then its line. `died`: how the executor ended, or NULL. */
+static void report(struct check *c, const struct cli_test *test, const char *died)
+{
+	struct cli_run *r = c->run;
+	const struct vm_verdict *worst = worst_verdict(&r->judgement);
+	enum cli_exit status = cli_status_of(&r->judgement, &r->trace, c->fail_on);
+	char reason[VM_TITLE_MAX + 64] = "", ended[128];
+	int unmet = 0;
+
+	cli_print_trace(&c->printer, &r->trace, &r->judgement);
+	if (!died)
+		unmet = vm_expect_check(&c->prog.script, &r->trace, &r->judgement, r->profile,
+					&c->printer.text);
+	if (unmet) {
+		snprintf(reason, sizeof(reason), "%.*s", (int)strcspn(c->printer.text.buf, "\n"),
+			 c->printer.text.buf);
+		cli_print_text(&c->printer);
+		if (c->expectations && status == CLI_CONFORMS)
+			status = CLI_FOUND;
+	}
+	if (died) {
+		printf("# %s\n", died);
+		status = cli_worse(status, CLI_FAILED);
+	}
+	if (worst && (status == CLI_CRASHED || !unmet || worst->severity == VM_VIOLATION))
+		snprintf(reason, sizeof(reason), "%s: %s", vm_severity_name(worst->severity),
+			 worst->title);
+	else if (!reason[0])
+		snprintf(reason, sizeof(reason), "%s",
+			 died						  ? "the executor died"
+			 : cli_exit_text(&r->trace, ended, sizeof(ended)) ? ended
+									  : "incomplete");
+	c->status = cli_worse(c->status, status);
+	*(status == CLI_CONFORMS ? &c->pass : &c->fail) += 1;
+	print_result(c, status == CLI_CONFORMS, test->name, status == CLI_CONFORMS ? NULL : reason);
+}
+
+/* -1 if the target is gone. */
+static int check_one(struct check *c, const struct cli_test *test)
+{
+	char err[512], skip[128];
+	const char *why;
+	int ret;
+
+	if (cli_load(test->path, &c->prog, err, sizeof(err))) {
+		printf("Bail out! %s\n", err);
+		return -1;
+	}
+	why = skip_reason(c, &c->prog.script);
+	if (why) {
+		snprintf(skip, sizeof(skip), "SKIP %s", why);
+		c->skip++;
+		print_result(c, true, test->name, skip);
+		return 0;
+	}
+	ret = cli_run_program(c->run, &c->prog.script.prog, err, sizeof(err));
+	if (ret < 0) {
+		printf("Bail out! %s\n", err);
+		return -1;
+	}
+	count_calls(c);
+	report(c, test, ret ? NULL : err);
+	return 0;
+}
+
+static void print_totals(const struct check *c)
+{
+	printf("# pass %zu, fail %zu, skip %zu\n", c->pass, c->fail, c->skip);
+	for (unsigned int op = 0; op < VM_OP_COUNT; op++) {
+		const uint64_t *n = c->strictness[op];
+
+		if (n[VM_EXACT] + n[VM_SET_VALUED] + n[VM_SILENT])
+			printf("# rule %s: exact %llu, set %llu, silent %llu\n",
+			       vm_call_desc((uint8_t)op)->name, (unsigned long long)n[VM_EXACT],
+			       (unsigned long long)n[VM_SET_VALUED],
+			       (unsigned long long)n[VM_SILENT]);
+	}
+}
+
+static void check_all(struct check *c)
+{
+	char text[512];
+
+	cli_run_describe(c->run, vm_target_info(c->run->target), text, sizeof(text));
+	printf("KTAP version 1\n1..%zu\n# target %s: %s\n", c->suite.n + c->run->regressed,
+	       c->run->spec, text);
+	fflush(stdout);
+	if (c->run->regressed) {
+		bool ok = c->fail_on == VM_FAIL_CRASH;
+
+		*(ok ? &c->pass : &c->fail) += 1;
+		c->status = ok ? CLI_CONFORMS : CLI_FOUND;
+		print_result(c, ok, "profile", c->run->regression);
+	}
+	for (size_t i = 0; i < c->suite.n; i++) {
+		if (check_one(c, &c->suite.test[i])) {
+			c->status = cli_worse(c->status, CLI_FAILED);
+			break;
+		}
+	}
+	print_totals(c);
+}
+
+static int run(struct check *c, int argc, char **argv)
+{
+	int ret = parse(c, argc, argv);
+
+	if (ret)
+		return ret == CLI_HELP ? CLI_CONFORMS : CLI_FAILED;
+	if (gather(c, argv + optind, argc - optind))
+		return CLI_FAILED;
+	c->printer = (struct cli_printer){ .prefix = "# ",
+					   .calls = c->verbose,
+					   .explain = c->verbose ? VM_NOTE : VM_VIOLATION,
+					   .mention = VM_DEVIATION };
+	c->run = cli_run_open(&c->target);
+	if (!c->run || !cli_printer_open(&c->printer))
+		return CLI_FAILED;
+	check_all(c);
+	return (int)c->status;
+}
+
+int cmd_check(int argc, char **argv)
+{
+	struct check *c = calloc(1, sizeof(*c));
+	int ret;
+
+	if (!c) {
+		cli_error("out of memory");
+		return CLI_FAILED;
+	}
+	cli_target_init(&c->target);
+	c->expectations = true;
+	c->fail_on = VM_FAIL_VIOLATION;
+	ret = run(c, argc, argv);
+	cli_printer_close(&c->printer);
+	cli_run_close(c->run);
+	cli_suite_free(&c->suite);
+	free(c);
+	return ret;
+}
