@@ -17,9 +17,7 @@ enum { OPT_FAIL_ON = CLI_OPT_OWN };
 
 static const struct cli_option options[] = {
 	{ "fail-on", OPT_FAIL_ON, "WHAT",
-	  "what fails a program: violation, deviation (and what is worse), crash; default: an "
-	  "unmet\n"
-	  "                             expectation or a violation" },
+	  "what fails a program: violation, deviation (or worse), or crash" },
 	{ "verbose", 'v', NULL, "every call and the address space after it, notes, explanations" },
 	CLI_TARGET_OPTIONS,
 	{ NULL, 0, NULL, NULL },
@@ -28,7 +26,8 @@ static const struct cli_option options[] = {
 static const struct cli_command command = {
 	"check [PATH...] [options]",
 	"Run conformance programs and print KTAP. PATH is a .vma file or a folder; "
-	"default:\n" CORPUS ", here or beside the folder of this program.",
+	"default:\n" CORPUS ", here or beside the folder of this program. Without --fail-on a\n"
+	"program fails at an unmet expectation or a violation.",
 	options,
 };
 
@@ -182,38 +181,43 @@ static void print_result(struct check *c, bool ok, const char *name, const char 
 	fflush(stdout);
 }
 
+/* Why a program failed: its worst verdict, else its first unmet expectation, else how it ended. */
+static void give_reason(const struct check *c, const char *unmet, bool died, char *reason,
+			size_t cap)
+{
+	const struct vm_verdict *worst = worst_verdict(&c->run->judgement);
+	char ended[128];
+
+	if (worst && (worst->severity == VM_VIOLATION || !unmet[0]))
+		snprintf(reason, cap, "%s: %s", vm_severity_name(worst->severity), worst->title);
+	else if (unmet[0])
+		snprintf(reason, cap, "%.*s", (int)strcspn(unmet, "\n"), unmet);
+	else if (!died && cli_exit_text(&c->run->trace, ended, sizeof(ended)))
+		snprintf(reason, cap, "%s", ended);
+	else
+		snprintf(reason, cap, "the executor died");
+}
+
 /* After the program ran: diagnostics, then its line. `died`: how the executor ended, or NULL. */
 static void report(struct check *c, const struct cli_test *test, const char *died)
 {
 	struct cli_run *r = c->run;
-	const struct vm_verdict *worst = worst_verdict(&r->judgement);
 	enum cli_exit status = cli_status_of(&r->judgement, &r->trace, c->fail_on);
-	char reason[VM_TITLE_MAX + 64] = "", ended[128];
+	char reason[256];
 	int unmet = 0;
 
 	cli_print_trace(&c->printer, &r->trace, &r->judgement);
-	if (!died)
+	if (died)
+		printf("# %s\n", died);
+	else
 		unmet = vm_expect_check(&c->prog.script, &r->trace, &r->judgement, r->profile,
 					&c->printer.text);
-	if (unmet) {
-		snprintf(reason, sizeof(reason), "%.*s", (int)strcspn(c->printer.text.buf, "\n"),
-			 c->printer.text.buf);
-		cli_print_text(&c->printer);
-		if (c->expectations && status == CLI_CONFORMS)
-			status = CLI_FOUND;
-	}
-	if (died) {
-		printf("# %s\n", died);
+	if (unmet && c->expectations)
+		status = cli_worse(status, CLI_FOUND);
+	if (died)
 		status = cli_worse(status, CLI_FAILED);
-	}
-	if (worst && (status == CLI_CRASHED || !unmet || worst->severity == VM_VIOLATION))
-		snprintf(reason, sizeof(reason), "%s: %s", vm_severity_name(worst->severity),
-			 worst->title);
-	else if (!reason[0])
-		snprintf(reason, sizeof(reason), "%s",
-			 died						  ? "the executor died"
-			 : cli_exit_text(&r->trace, ended, sizeof(ended)) ? ended
-									  : "incomplete");
+	give_reason(c, c->printer.text.buf, died, reason, sizeof(reason));
+	cli_print_text(&c->printer);
 	c->status = cli_worse(c->status, status);
 	*(status == CLI_CONFORMS ? &c->pass : &c->fail) += 1;
 	print_result(c, status == CLI_CONFORMS, test->name, status == CLI_CONFORMS ? NULL : reason);

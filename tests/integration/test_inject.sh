@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Each injected fault makes the conformance programs fail, with a title that names its effect; without
+# one they pass. usage: test_inject.sh BUILD_DIR
+set -euo pipefail
+
+vmafuzz=$1/vmafuzz
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+	printf '%s\n' "$*"
+	failures=$((failures + 1))
+}
+
+# What a title of the fault looks like, as a regular expression.
+title_of() {
+	case $1 in
+	dest-unmapped) echo 'mremap: destination lost on E[A-Z]+ \(.*\)' ;;
+	tail-cut) echo 'mremap: (.* and )?source tail lost on E[A-Z]+ \(.*\)' ;;
+	seal-ignored-munmap) echo 'munmap: (sealed page lost|seal ignored, success instead of EPERM)' ;;
+	seal-ignored-mmap) echo 'mmap: (sealed page (lost|replaced|protection changed)|seal ignored, success instead of EPERM)' ;;
+	seal-ignored-mremap) echo 'mremap: (sealed page (lost|replaced)|seal ignored, success instead of EPERM)' ;;
+	seal-ignored-mprotect) echo 'mprotect: (sealed page protection changed|seal ignored, success instead of EPERM)' ;;
+	partial-munmap) echo 'munmap: range lost on EPERM \(sealed page in the range\)' ;;
+	page-zeroed) echo 'mremap: content of destination zeroed' ;;
+	neighbour-unmapped) echo '(munmap|mremap): bystander lost' ;;
+	neighbour-protected) echo 'mprotect: bystander protection changed' ;;
+	wrong-errno) echo '[a-z]+: E[A-Z0-9]+ instead of E[A-Z0-9]+ \(.*\)' ;;
+	success-for-nothing) echo '(munmap|mprotect): success, but range ' ;;
+	rights-ignored) echo 'write: success instead of SIGSEGV' ;;
+	seal-lost) echo 'mseal: .*seal lost' ;;
+	*) return 1 ;;
+	esac
+}
+
+# Seals cannot be ignored where there are none.
+seals=true
+printf 'mmap p0+1 rw anon private\nmseal p0+1\n' >"$work/seal.vma"
+"$vmafuzz" replay "$work/seal.vma" | grep -q 'mseal.*ENOSYS' && seals=false
+
+"$vmafuzz" check >"$work/out" || fail "check without a fault: exit status $?:
+$(grep -B 8 '^not ok' "$work/out")"
+
+for fault in $("$vmafuzz" inject list | awk '{ print $1 }'); do
+	title=$(title_of "$fault") || {
+		fail "$fault: this test does not know its title"
+		continue
+	}
+	$seals || [[ $fault != *seal* && $fault != partial-munmap ]] || continue
+	status=0
+	"$vmafuzz" check --inject "$fault" >"$work/out" || status=$?
+	[ "$status" -eq 1 ] || fail "check --inject $fault: exit status $status, not 1"
+	grep -qE "^not ok .* # violation: $title" "$work/out" ||
+		fail "check --inject $fault: no program fails with $title; titles are:
+$(grep -E '^# (violation|deviation)' "$work/out" | sort | uniq -c)"
+done
+
+[ "$failures" -eq 0 ]
