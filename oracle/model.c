@@ -187,7 +187,7 @@ void vm_model_default_info(struct vm_target_info *info)
 					   .arena_size = 8ull << 30 };
 	info->features = VM_HAS_MSEAL | VM_HAS_PROCMAP_QUERY | VM_HAS_PAGEMAP | VM_HAS_PROC_MEM |
 			 VM_HAS_SMAPS | VM_HAS_SMAPS_SEAL;
-	info->mmap_min_addr = 65536;
+	info->mmap_min_addr = info->hint_min_addr = 65536;
 	info->max_map_count = 65530;
 	info->total_pages = (16ull << 30) / 4096;
 	info->rlimit_as = info->rlimit_data = UINT64_MAX;

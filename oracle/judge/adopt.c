@@ -119,6 +119,23 @@ static void keep_own(const struct vm_state *from, uint32_t *i, uint64_t before, 
 			to->area[to->n++] = from->area[*i];
 }
 
+/* Belief was lost: of what is seen now, neither objects nor bytes are known. */
+static void forget(struct vm_judge *j, struct vm_state *s)
+{
+	struct vm_objects *o = &j->scratch->objects;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < o->n; i++) {
+		o->object[i].zero = false;
+		o->object[i].npages = 0;
+		o->object[i].size = UINT64_MAX;
+	}
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->area[i].own)
+			s->area[n++] = s->area[i];
+	s->n = n;
+}
+
 void vm_adopt(struct vm_judge *j, const struct vm_snapshot *snap)
 {
 	struct vm_state *to = j->next, *old = j->before;
@@ -126,6 +143,8 @@ void vm_adopt(struct vm_judge *j, const struct vm_snapshot *snap)
 
 	to->n = 0;
 	to->lost = false;
+	if (old->lost)
+		forget(j, old);
 	for (uint32_t i = 0; i < snap->nvma; i++) {
 		keep_own(old, &own, snap->vma[i].start, to);
 		adopt_vma(j, &snap->vma[i], to);

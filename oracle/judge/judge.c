@@ -294,8 +294,12 @@ static void accept(struct vm_judge *j, const struct vm_outcome *o, bool observed
 	}
 	between(j, j->before, j->after, &changed);
 	j->out->call[j->event].changed = changed.n > 0;
-	if (changed.n && errno_of(j->e, &err))
+	if (!errno_of(j->e, &err))
+		return;
+	if (changed.n)
 		changed_by_failure(j, o, &changed);
+	else
+		note_split(j, o, &j->e->after);
 }
 
 /* j->after becomes belief with the effect of o. */
@@ -390,9 +394,9 @@ static void match_unobserved(struct vm_judge *j)
 	}
 	if (!only) {
 		struct vm_diffs none = { 0 };
-
 		violation(j, NULL, &none);
 		vm_state_copy(j->after, j->before);
+		j->after->lost = true;
 		return;
 	}
 	apply(j, only);

@@ -153,7 +153,9 @@ void vm_title_of_result(const struct vm_judge *j, const struct vm_outcomes *outs
 	char seen[32], wanted[32] = "nothing";
 
 	result_word(j->e, seen, sizeof(seen));
-	if (o)
+	if (bug)
+		snprintf(wanted, sizeof(wanted), "success");
+	else if (o)
 		outcome_word(o, wanted, sizeof(wanted));
 	if (o && o->cause && o->cause->seal && j->e->result >= 0)
 		snprintf(title, VM_TITLE_MAX, "%s: seal ignored, success instead of %s (%s)",

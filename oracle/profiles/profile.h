@@ -10,12 +10,13 @@
 #include "oracle/verdict.h"
 
 struct vm_profile {
-	const char *name; /* "6.12", "6.18", "generic" */
-	bool exact; /* false: no exact contract (a kernel without a profile) */
+	const char *name;	  /* "6.12", "6.18", "generic" */
+	bool exact;		  /* false: no exact contract (a kernel without a profile) */
 	bool mremap_checks_first; /* 6.17: source checks come before the destination is unmapped */
-	bool mremap_multi_move; /* 6.17: fixed, same length, may span VMAs (remap_move()) */
-	bool mremap_new_addr_first; /* 6.17: new_len, new_addr, overlap checks before any VMA lookup */
-	bool dontunmap_rounded; /* 6.17: DONTUNMAP compares page-rounded lengths */
+	bool mremap_multi_move;	  /* 6.17: fixed, same length, may span VMAs (remap_move()) */
+	bool mremap_new_addr_first; /* 6.17: new_len, new_addr, overlap checks before any VMA lookup
+				     */
+	bool dontunmap_rounded;	    /* 6.17: DONTUNMAP compares page-rounded lengths */
 };
 
 /* By name, or NULL. */
@@ -25,9 +26,9 @@ const struct vm_profile *vm_profile_by_name(const char *name);
 const struct vm_profile *vm_profile_at(size_t i);
 
 /*
- * The profile of a target: the release sets the least that is expected, probes may only raise it. One
- * line in `why` says which was chosen and why; *regressed is set if the kernel behaves older than its
- * release (a violation: "regressed to 6.12: ..."), with a title.
+ * The profile of a target: the release sets the least that is expected, probes may only raise it.
+ * One line in `why` says which was chosen and why; *regressed is set if the kernel behaves older
+ * than its release (a violation: "regressed to 6.12: ..."), with a title.
  */
 const struct vm_profile *vm_profile_choose(const struct vm_target_info *info, char *why,
 					   size_t whylen, bool *regressed, char *title,

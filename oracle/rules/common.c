@@ -51,7 +51,7 @@ static void search_window(const struct vm_rule *r, uint64_t *low, uint64_t *high
 	bool legacy = r->info->rlimit_stack == UINT64_MAX;
 	uint64_t top = task / 8 < 64 * GIB ? task / 8 : 64 * GIB;
 
-	*low = legacy ? task / 3 + GIB : r->info->mmap_min_addr + (1u << 20);
+	*low = legacy ? task / 3 + GIB : r->info->hint_min_addr + (1u << 20);
 	*high = task - top;
 	if (!legacy && r->info->rlimit_stack > top / 2)
 		*high = task / 6; /* mmap_base(): gap_max is 5/6 of TASK_SIZE */

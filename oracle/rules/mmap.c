@@ -72,8 +72,10 @@ static void map(struct vm_rule *r, bool chosen, uint64_t addr, uint64_t len)
 		return;
 	if (!shared && (prot & PROT_WRITE)) {
 		/* what the replaced mappings had charged is given back */
-		if (vm_fails(r, vm_over_commit(r, pages > old ? pages - old : 0, pages), ENOMEM,
-			     &commit))
+		enum vm_tri over = vm_over_commit(r, pages > old ? pages - old : 0, pages);
+
+		if (chosen ? vm_fails(r, over, ENOMEM, &commit)
+			   : vm_fails_split(r, over, ENOMEM, &commit, addr, addr + len))
 			return;
 	}
 	if (shared) {
@@ -116,14 +118,15 @@ static void map_fixed(struct vm_rule *r, uint64_t addr, uint64_t len, uint64_t f
 		     vm_is((flags & MAP_TYPE_BITS) != MAP_SHARED &&
 			   (flags & MAP_TYPE_BITS) != MAP_PRIVATE),
 		     EINVAL, &bad_type) ||
-	    vm_fails(r, vm_state_sealed(r->s, addr, addr + len), EPERM, &sealed))
+	    vm_fails_split(r, vm_state_sealed(r->s, addr, addr + len), EPERM, &sealed, addr,
+			   addr + len))
 		return;
 	map(r, false, addr, len);
 }
 
 static void map_chosen(struct vm_rule *r, uint64_t addr, uint64_t len, uint64_t flags)
 {
-	uint64_t min = vm_page_align(r, r->info->mmap_min_addr), hint;
+	uint64_t min = vm_page_align(r, r->info->hint_min_addr), hint;
 	enum vm_tri taken;
 
 	/* round_hint_to_min() */

@@ -40,11 +40,16 @@ static enum vm_tri charge_fails(struct vm_rule *r, uint32_t first, uint32_t next
 	const struct vm_area *a = &r->s->area[first];
 	uint64_t low = a->start > start ? a->start : start;
 	uint64_t high = r->s->area[next - 1].end < end ? r->s->area[next - 1].end : end;
-	uint64_t pages = (high - low) / r->info->layout.page_size;
+	uint64_t pages = (high - low) / r->info->layout.page_size, more = pages;
 
 	if (a->shared || a->prot & VM_MODE_W || a->account == VM_YES)
 		return VM_NO;
-	return vm_over_commit(r, a->account == VM_NO ? pages : 0, pages);
+	/* VMAs that may have merged are charged as one */
+	for (; next < r->s->n && r->s->area[next].start == r->s->area[next - 1].end &&
+	       r->s->area[next].begins == VM_MAYBE;
+	     next++)
+		more += (r->s->area[next].end - r->s->area[next].start) / r->info->layout.page_size;
+	return vm_over_commit(r, a->account == VM_NO ? pages : 0, more);
 }
 
 static void protect_up_to(struct vm_rule *r, uint64_t start, uint64_t end)

@@ -205,7 +205,8 @@ static bool unmap_tail(struct vm_rule *r, const struct remap *m)
 
 	if (vm_stops(r, vm_is(start > task || m->old_len - m->new_len > task - start), EINVAL,
 		     &tail_beyond) ||
-	    vm_fails(r, vm_state_sealed(r->s, start, step.end), EPERM, &tail_sealed))
+	    vm_fails_split(r, vm_state_sealed(r->s, start, step.end), EPERM, &tail_sealed, start,
+			   step.end))
 		return true;
 	vm_does(r, &step);
 	return false;
@@ -218,7 +219,8 @@ static void remap_to(struct vm_rule *r, const struct remap *m)
 	const struct vm_area *a;
 
 	if (m->fixed) {
-		if (vm_fails(r, vm_state_sealed(r->s, gap.start, gap.end), EPERM, &dest_sealed))
+		if (vm_fails_split(r, vm_state_sealed(r->s, gap.start, gap.end), EPERM,
+				   &dest_sealed, gap.start, gap.end))
 			return;
 		vm_does(r, &gap);
 	}
@@ -303,6 +305,62 @@ static void moved_up_to(struct vm_rule *r, const struct remap *m, uint64_t end)
 	r->what = "source partly moved";
 }
 
+static enum vm_tri both(enum vm_tri a, enum vm_tri b)
+{
+	return a == VM_NO || b == VM_NO ? VM_NO : a == VM_YES && b == VM_YES ? VM_YES : VM_MAYBE;
+}
+
+/*
+ * One VMA of remap_move(), which holds [start, stop) of the source; `is` says whether there is one
+ * with just these ends. Returns true if the call certainly ends here; *doomed is set if it cannot
+ * succeed.
+ */
+static bool move_piece(struct vm_rule *r, const struct remap *m, const struct vm_area *a,
+		       uint64_t start, uint64_t stop, enum vm_tri is, bool *doomed)
+{
+	uint64_t to = m->to + (start - m->addr), end = to + (stop - start);
+	enum vm_tri dest = vm_state_sealed(r->s, to, end), low = vm_below_min_addr(r, to);
+	uint64_t pages = (stop - start) / r->info->layout.page_size;
+	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = to, .end = end };
+	enum vm_tri charge = VM_NO;
+
+	*doomed |= a->sealed == VM_YES || dest == VM_YES || low == VM_YES;
+	moved_up_to(r, m, start);
+	if (vm_fails(r, both(is, a->sealed), EPERM, &source_sealed) ||
+	    vm_fails_split(r, both(is, dest), EPERM, &dest_sealed, to, end))
+		return true;
+	r->done.step[r->done.n++] = gap;
+	if (m->keep && a->account != VM_NO)
+		charge = vm_over_commit(r, a->account == VM_YES ? pages : 0, pages);
+	return vm_fails(r, both(is, low), EPERM, &min_addr) ||
+	       vm_fails(r, both(is, charge), ENOMEM, &commit);
+}
+
+/* All VMAs that may begin with area i: their ends are certain, or possible where VMAs may have
+ * merged. */
+static bool move_from(struct vm_rule *r, const struct remap *m, uint32_t i, uint64_t end,
+		      bool *doomed)
+{
+	const struct vm_area *area = r->s->area;
+	uint64_t start = area[i].start > m->addr ? area[i].start : m->addr;
+	enum vm_tri is = start > area[i].start || area[i].begins == VM_YES ? VM_YES : VM_MAYBE;
+
+	for (uint32_t k = i;; k++) {
+		bool last = area[k].end >= end || k + 1 == r->s->n ||
+			    area[k + 1].start != area[k].end || area[k + 1].begins == VM_YES;
+		uint64_t stop = area[k].end < end ? area[k].end : end;
+		bool maybe = !last && area[k + 1].begins == VM_MAYBE;
+
+		if ((last || maybe) && move_piece(r, m, &area[i], start, stop,
+						  both(is, maybe ? VM_MAYBE : VM_YES), doomed))
+			return true;
+		if (last)
+			return false;
+		if (maybe)
+			is = VM_MAYBE;
+	}
+}
+
 /*
  * remap_move() (6.17): fixed, same length, over any number of VMAs. They are moved one at a time; a
  * failure leaves those before it moved.
@@ -311,32 +369,18 @@ static void remap_move(struct vm_rule *r, const struct remap *m)
 {
 	const struct vm_state *s = r->s;
 	uint64_t end = m->addr + m->old_len;
+	bool doomed = false;
 
 	if (vm_stops(r, vm_is(end < m->addr || !vm_state_at(s, m->addr)), EFAULT, &no_source))
 		return;
-	for (uint32_t i = vm_state_from(s, m->addr), next; i < s->n && s->area[i].start < end;
-	     i = next) {
-		const struct vm_area *a = &s->area[i];
-		uint64_t start, stop, to;
-
-		next = vm_state_vma_next(s, i);
-		start = a->start > m->addr ? a->start : m->addr;
-		stop = s->area[next - 1].end < end ? s->area[next - 1].end : end;
-		to = m->to + (start - m->addr);
-		if (vm_fails(r, a->sealed, EPERM, &source_sealed) ||
-		    vm_fails(r, vm_state_sealed(s, to, to + (stop - start)), EPERM, &dest_sealed))
+	for (uint32_t i = vm_state_from(s, m->addr); i < s->n && s->area[i].start < end; i++)
+		if ((s->area[i].start <= m->addr || s->area[i].begins != VM_NO) &&
+		    move_from(r, m, i, end, &doomed))
 			return;
-		r->done.step[r->done.n++] = (struct vm_step){ .kind = VM_STEP_UNMAP,
-							      .start = to,
-							      .end = to + (stop - start) };
-		if (vm_fails(r, vm_below_min_addr(r, to), EPERM, &min_addr) ||
-		    (m->keep && over_commit(r, a, stop - start)))
-			return;
-		moved_up_to(r, m, stop);
-	}
 	moved_up_to(r, m, end);
 	r->what = NULL;
-	vm_succeeds(r, (int64_t)m->to);
+	if (!doomed)
+		vm_succeeds(r, (int64_t)m->to);
 }
 
 /* 6.12 to 6.16: the source VMA is looked up before anything is said about the destination. */

@@ -29,7 +29,8 @@ void vm_rule_munmap(struct vm_rule *r)
 	    vm_stops(r, vm_is(outside), EINVAL, &beyond) ||
 	    vm_stops(r, vm_is(!vm_page_align(r, len)), EINVAL, &zero_len) ||
 	    vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||
-	    vm_fails(r, vm_state_sealed(r->s, addr, step.end), EPERM, &sealed))
+	    vm_fails_split(r, vm_state_sealed(r->s, addr, step.end), EPERM, &sealed, addr,
+			   step.end))
 		return;
 	vm_does(r, &step);
 	vm_succeeds(r, 0);

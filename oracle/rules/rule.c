@@ -52,6 +52,19 @@ bool vm_fails(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_caus
 	return cond == VM_YES && !r->documented;
 }
 
+bool vm_fails_split(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_cause *cause,
+		    uint64_t start, uint64_t end)
+{
+	struct vm_step split = { .kind = VM_STEP_SPLIT, .start = start, .end = end };
+	bool stop, room = r->done.n < VM_EFFECT_MAX;
+
+	if (room)
+		r->done.step[r->done.n++] = split;
+	stop = vm_fails(r, cond, err, cause);
+	r->done.n -= room;
+	return stop;
+}
+
 bool vm_stops(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_cause *cause)
 {
 	return vm_fails(r, cond, err, cause) || cond == VM_YES;

@@ -83,6 +83,13 @@ struct vm_rule {
 bool vm_fails(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_cause *cause);
 bool vm_stops(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_cause *cause);
 
+/*
+ * vm_fails() after VMAs were split at the ends of [start, end) to be unmapped: since 6.12 the
+ * splits stay (mm/vma.c vms_gather_munmap_vmas()).
+ */
+bool vm_fails_split(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_cause *cause,
+		    uint64_t start, uint64_t end);
+
 /* Add a step to what is done, and show its effect in r->s. */
 void vm_does(struct vm_rule *r, const struct vm_step *step);
 

@@ -52,6 +52,20 @@ static void change_areas(const struct vm_step *st, struct vm_state *s)
 		s->area[i].begins = VM_MAYBE;
 }
 
+/* MREMAP_DONTUNMAP: the VMA stays as it is; private pages are new ones, a shared object is the
+ * same. */
+static void leave_source(const struct vm_area *a, struct vm_state *s, struct vm_objects *o)
+{
+	struct vm_area *left = &s->area[vm_state_from(s, a->start)];
+
+	if (a->shared)
+		return;
+	left->object = vm_object_new(o, false, true, UINT64_MAX);
+	left->off = 0;
+	if (left->object == UINT32_MAX)
+		s->lost = true;
+}
+
 static void move_one(const struct vm_step *st, struct vm_area a, uint64_t to, struct vm_state *s,
 		     struct vm_objects *o)
 {
@@ -59,21 +73,15 @@ static void move_one(const struct vm_step *st, struct vm_area a, uint64_t to, st
 
 	moved.start = to + (a.start - st->start);
 	moved.end = to + (a.end - st->start);
-	/* A move over several VMAs makes one VMA of each; pieces of one VMA stay together. */
-	moved.begins = a.start > st->start ? a.begins : VM_MAYBE;
-	if (!st->keep) {
+	/* Pieces of one VMA stay together; VMAs that were apart may merge where they come together.
+	 */
+	moved.begins = a.start > st->start && a.begins == VM_NO ? VM_NO : VM_MAYBE;
+	if (st->keep)
+		leave_source(&a, s, o);
+	else
 		vm_state_unmap(s, a.start, a.end);
-	} else if (!a.shared) {
-		struct vm_area left = a;
-
-		left.object = vm_object_new(o, false, true, UINT64_MAX);
-		left.off = 0;
-		if (left.object == UINT32_MAX)
-			s->lost = true;
-		else
-			vm_state_put(s, &left);
-	}
-	vm_state_put(s, &moved);
+	if (!s->lost)
+		vm_state_put(s, &moved);
 }
 
 static void move_areas(const struct vm_step *st, uint64_t to, struct vm_state *s,
@@ -143,6 +151,17 @@ static void write_pages(const struct vm_step *st, struct vm_state *s, struct vm_
 	}
 }
 
+/* A VMA that holds `addr` inside may be two from here on. */
+static void maybe_split(struct vm_state *s, uint64_t addr)
+{
+	uint32_t i;
+
+	vm_state_split(s, addr);
+	i = vm_state_from(s, addr);
+	if (i < s->n && s->area[i].start == addr && s->area[i].begins == VM_NO)
+		s->area[i].begins = VM_MAYBE;
+}
+
 void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state *s,
 		     struct vm_objects *o, uint64_t page_size)
 {
@@ -170,7 +189,12 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 		case VM_STEP_DUPLICATE:
 			extend(st, base + st->start, base + st->end, st->to, s, o);
 			break;
+		case VM_STEP_SPLIT:
+			maybe_split(s, st->start);
+			maybe_split(s, st->end);
+			break;
 		case VM_STEP_FILL:
+
 		case VM_STEP_WRITE:
 			write_pages(st, s, o, page_size);
 			break;

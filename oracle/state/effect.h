@@ -13,6 +13,7 @@ enum vm_step_kind {
 	VM_STEP_MOVE,	   /* mapped pages of [start, end) to `to`, holes kept as holes, see keep */
 	VM_STEP_EXTEND,	   /* [start, end) is mapped as a continuation of the page at `to` */
 	VM_STEP_DUPLICATE, /* [start, end) maps the object at `to` once more (mremap, old_len 0) */
+	VM_STEP_SPLIT,	   /* VMAs may have been split at start and end, no page changed */
 	VM_STEP_FILL,	   /* pages of [start, end) get the tags of call `call` */
 	VM_STEP_WRITE,	   /* ... their first words */
 };
