@@ -119,7 +119,7 @@ static int ask_target(struct vm_campaign *c, char *err, size_t errlen)
 		snprintf(c->why, sizeof(c->why), "pinned by --profile");
 	}
 	c->contract = vm_profile_contract(c->profile, c->opt.contract);
-	return vm_target_info_save(c->opt.out, &c->info, err, errlen);
+	return 0;
 }
 
 /* A few programs from nothing, where there are no seeds at all. */
@@ -228,8 +228,9 @@ int vm_campaign_prepare(struct vm_campaign *c, const struct vm_options *opt, cha
 			size_t errlen)
 {
 	*c = (struct vm_campaign){ .opt = *opt, .lock = -1 };
-	if (take_folder(c, err, errlen) || vm_in_flight_rescue(opt->out, err, errlen) ||
-	    ask_target(c, err, errlen) || gather_seeds(c, err, errlen))
+	if (ask_target(c, err, errlen) || take_folder(c, err, errlen) ||
+	    vm_target_info_save(opt->out, &c->info, err, errlen) ||
+	    vm_in_flight_rescue(opt->out, err, errlen) || gather_seeds(c, err, errlen))
 		return -1;
 	c->stats = vm_stats_open(opt->out, true, err, errlen);
 	if (!c->stats || vm_findings_load(opt->out, c->stats, err, errlen))
