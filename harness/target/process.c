@@ -14,8 +14,6 @@
 #define KILL_MS	 2000 /* a killed process that is not gone by then is stuck in the kernel */
 #define PAUSE_NS 300000
 
-extern char **environ;
-
 long long vm_now_ms(void)
 {
 	struct timespec ts;

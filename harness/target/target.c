@@ -4,7 +4,6 @@
  * dies, the oldest is named as the one that did it, and the others are sent again to the next
  * executor.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,19 +47,8 @@ struct message {
 	size_t size;
 };
 
-static int say(const struct message *m, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* Always -1, for `return say(...)`. */
-static int say(const struct message *m, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(m->text, m->size, format, args);
-	va_end(args);
-	return -1;
-}
+/* Always -1, for `return SAY(...)`. */
+#define SAY(m, ...) (snprintf((m)->text, (m)->size, __VA_ARGS__), -1)
 
 /* The text of an ERROR frame as one line; what could steer a terminal becomes `?`. */
 static void text_of(const struct vm_frame *f, char *text, size_t size)
@@ -82,17 +70,17 @@ static int take_hello(struct vm_target *t, const struct vm_frame *f, const struc
 
 	text_of(f, text, sizeof(text));
 	if (f->type == VM_FRAME_ERROR)
-		return say(m, "target: %s cannot run programs: %s", t->command.what, text);
+		return SAY(m, "target: %s cannot run programs: %s", t->command.what, text);
 	if (f->type != VM_FRAME_HELLO || r.bad)
-		return say(m, "target: %s does not begin with a hello: is it vmafuzz-executor?",
+		return SAY(m, "target: %s does not begin with a hello: is it vmafuzz-executor?",
 			   t->command.what);
 	if (version != VM_PROTOCOL_VERSION)
-		return say(m,
+		return SAY(m,
 			   "target: %s speaks protocol %u, this vmafuzz %u: take both from one "
 			   "build",
 			   t->command.what, version, VM_PROTOCOL_VERSION);
 	if (vm_info_decode(r.at, (size_t)(r.end - r.at), &t->info))
-		return say(m, "target: the hello of %s is not valid: take both from one build",
+		return SAY(m, "target: the hello of %s is not valid: take both from one build",
 			   t->command.what);
 	return 0;
 }
@@ -108,12 +96,12 @@ static int say_no_hello(struct vm_target *t, enum vm_stream_event event, const s
 	colon = words[0] ? ": " : "";
 	vm_process_status_text(st, status, sizeof(status));
 	if (event == VM_STREAM_CLOSED)
-		return say(m, "target: %s ended at start (%s)%s%s", t->command.what, status, colon,
+		return SAY(m, "target: %s ended at start (%s)%s%s", t->command.what, status, colon,
 			   words);
 	if (event == VM_STREAM_BROKEN)
-		return say(m, "target: %s does not speak the protocol: is it vmafuzz-executor?%s%s",
+		return SAY(m, "target: %s does not speak the protocol: is it vmafuzz-executor?%s%s",
 			   t->command.what, colon, words);
-	return say(m, "target: no hello from %s within %d s: is it vmafuzz-executor?%s%s",
+	return SAY(m, "target: no hello from %s within %d s: is it vmafuzz-executor?%s%s",
 		   t->command.what, HELLO_MS / 1000, colon, words);
 }
 
@@ -125,7 +113,7 @@ static int start(struct vm_target *t, const struct message *m)
 	struct vm_frame f;
 
 	if (error)
-		return say(m, "target: cannot start %s: %s", t->command.argv[0], strerror(error));
+		return SAY(m, "target: cannot start %s: %s", t->command.argv[0], strerror(error));
 	vm_stream_start(&t->stream, &t->process);
 	event = vm_stream_next(&t->stream, vm_now_ms() + HELLO_MS, &f);
 	if (event != VM_STREAM_FRAME)
@@ -148,7 +136,7 @@ struct vm_target *vm_target_open(const char *spec, const struct vm_target_option
 	struct vm_target *t = calloc(1, sizeof(*t));
 
 	if (!t) {
-		say(&m, "target: out of memory");
+		(void)SAY(&m, "target: out of memory");
 		return NULL;
 	}
 	t->process = (struct vm_process){ .in = -1, .out = -1, .err = -1 };
@@ -230,7 +218,7 @@ static int send_request(struct vm_target *t, const struct request *r, const stru
 	if (len &&
 	    vm_stream_send(&t->stream, VM_FRAME_RUN, r->wire_id, head, sizeof(head), bytes, len))
 		return 0;
-	return say(m, "target: out of memory");
+	return SAY(m, "target: out of memory");
 }
 
 /* A new executor gets what the last one did not answer, in the order of submission. */
@@ -256,7 +244,7 @@ int vm_target_submit(struct vm_target *t, const struct vm_program *prog, uint32_
 	struct request *r = free_request(t);
 
 	if (!r)
-		return say(&m, "target: more than %d requests in flight", VM_TARGET_MAX_INFLIGHT);
+		return SAY(&m, "target: more than %d requests in flight", VM_TARGET_MAX_INFLIGHT);
 	if (!t->process.pid && restart(t, &m))
 		return -1;
 	r->id = id;
@@ -303,7 +291,7 @@ static int take_trace(struct vm_target *t, const struct vm_frame *f, struct requ
 	else if (!vm_events_decode(r.at, (size_t)(r.end - r.at), trace, why, sizeof(why)))
 		return 1;
 	trace->exit = VM_EXIT_STATUS;
-	say(m, "target: the reply to program %u cannot be read: %s", *id, why);
+	(void)SAY(m, "target: the reply to program %u cannot be read: %s", *id, why);
 	return 0;
 }
 
@@ -322,7 +310,7 @@ static int take_frame(struct vm_target *t, const struct vm_frame *f, uint32_t *i
 		return 2;
 	finish(t, r, id, trace, VM_EXIT_STATUS, 0);
 	text_of(f, text, sizeof(text));
-	say(m, "target: %s refused program %u: %s", t->command.what, *id, text);
+	(void)SAY(m, "target: %s refused program %u: %s", t->command.what, *id, text);
 	return 0;
 }
 
@@ -344,12 +332,13 @@ static int take_death(struct vm_target *t, bool stalled, const char *why, uint32
 	if (!why[0])
 		why = words;
 	if (!restart(t, &m2)) {
-		say(m, "target: %s %s (%s) with program %u in flight and was started again%s%s",
-		    t->command.what, stalled ? "hung" : "ended", status, *id, why[0] ? ": " : "",
-		    why);
+		(void)SAY(m,
+			  "target: %s %s (%s) with program %u in flight and was started again%s%s",
+			  t->command.what, stalled ? "hung" : "ended", status, *id,
+			  why[0] ? ": " : "", why);
 		return 0;
 	}
-	return say(m, "%s (it %s before, %s, with program %u in flight%s%s)", again,
+	return SAY(m, "%s (it %s before, %s, with program %u in flight%s%s)", again,
 		   stalled ? "hung" : "ended", status, *id, why[0] ? ": " : "", why);
 }
 
@@ -369,7 +358,7 @@ int vm_target_wait(struct vm_target *t, uint32_t *id, struct vm_trace *trace, ch
 	char why[VM_LINE_MAX] = "";
 
 	if (!t->inflight)
-		return say(&m, "target: no program is in flight");
+		return SAY(&m, "target: no program is in flight");
 	if (!t->process.pid && restart(t, &m))
 		return -1;
 	for (;;) {
@@ -405,7 +394,7 @@ int vm_target_run(struct vm_target *t, const struct vm_program *prog, uint32_t r
 	uint32_t id = 0;
 
 	if (t->inflight)
-		return say(&m, "target: %u programs are in flight", t->inflight);
+		return SAY(&m, "target: %u programs are in flight", t->inflight);
 	if (vm_target_submit(t, prog, id, run_flags, err, errlen))
 		return -1;
 	return vm_target_wait(t, &id, trace, err, errlen);

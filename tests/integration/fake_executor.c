@@ -124,6 +124,9 @@ static void misbehave(uint32_t id, unsigned int order)
 	case FAKE_LEAVES_CHILD:
 		leave_child();
 		_exit(4);
+	case FAKE_HANGS:
+		for (;;)
+			pause();
 	case FAKE_HALF:
 		put("VVMF\100\0\0\0", 8);
 		_exit(5);

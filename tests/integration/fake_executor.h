@@ -29,6 +29,7 @@ enum fake_order {
 	FAKE_STRANGER,	   /* first a trace that nobody asked for, then the answer */
 	FAKE_LARGE,	   /* much text on stderr, then the answer */
 	FAKE_LEAVES_CHILD, /* ends while a child holds its stdout open */
+	FAKE_HANGS,	   /* neither answers nor ends */
 	FAKE_HALF,	   /* half a frame, then status 5 */
 };
 

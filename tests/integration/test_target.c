@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -381,6 +382,23 @@ static void test_unreadable_replies(void **state)
 	assert_int_equal(fake_pid(), pid);
 }
 
+static void test_hang_is_ended(void **state)
+{
+	struct vm_target_options opt = { .timeout_ms = 1 };
+	pid_t pid;
+
+	(void)state;
+	snprintf(spec, sizeof(spec), "exec:exec '%s' --fake ok", self);
+	target = vm_target_open(spec, &opt, err, sizeof(err));
+	assert_non_null(target);
+	pid = fake_pid();
+	assert_int_equal(run(FAKE_HANGS), 0);
+	assert_said("hung (signal 9");
+	assert_int_equal(trace.exit, VM_EXIT_STUCK);
+	assert_gone(pid);
+	assert_works();
+}
+
 /* A command that works once: the executor is gone for good. */
 static void test_cannot_start_again(void **state)
 {
@@ -505,6 +523,27 @@ static void test_real_executor_refuses_unknown_faults(void **state)
 	assert_said("no-such-fault");
 }
 
+/* Whatever it left behind would become a child of this process. */
+static void test_real_executor_leaves_no_process(void **state)
+{
+	struct vm_program prog = { .ncalls = 0 };
+	double until;
+
+	(void)state;
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	need_real(NULL);
+	assert_non_null(target);
+	assert_int_equal(vm_target_run(target, &prog, 0, &trace, err, sizeof(err)), 1);
+	vm_target_close(target);
+	target = NULL;
+	until = seconds() + 5;
+	while (waitpid(-1, NULL, WNOHANG) != -1 && seconds() < until)
+		usleep(1000);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(int argc, char **argv)
@@ -529,12 +568,14 @@ int main(int argc, char **argv)
 		TEST(test_death_loses_one_program),
 		TEST(test_death_between_programs),
 		TEST(test_unreadable_replies),
+		TEST(test_hang_is_ended),
 		TEST(test_cannot_start_again),
 		TEST(test_close_leaves_nothing),
 		TEST(test_descriptors_do_not_leak),
 		TEST(test_executor_gets_three_descriptors),
 		TEST(test_real_executor),
 		TEST(test_real_executor_refuses_unknown_faults),
+		TEST(test_real_executor_leaves_no_process),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "--fake"))

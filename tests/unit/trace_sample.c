@@ -251,7 +251,8 @@ void trace_assert_events_equal(const struct vm_trace *a, const struct vm_trace *
 static void vmas_keep_promises(const struct vm_vma *vma, uint32_t n, uint32_t max, uint64_t page)
 {
 	assert_true(n <= max);
-	for (uint32_t i = 0; i < n; i++) {
+	assert_true(vma || !n);
+	for (uint32_t i = 0; vma && i < n; i++) {
 		assert_true(vma[i].start < vma[i].end);
 		assert_int_equal((vma[i].start | vma[i].end) % page, 0);
 		assert_true(!i || vma[i - 1].end <= vma[i].start);
@@ -267,11 +268,11 @@ static void snapshot_keeps_promises(const struct vm_snapshot *s, uint64_t page_s
 	vmas_keep_promises(s->vma, s->nvma, VM_SNAPSHOT_MAX_VMAS, page_size);
 	vmas_keep_promises(s->own, s->nown, VM_MAX_OWN, page_size);
 	assert_true(s->npage <= VM_SNAPSHOT_MAX_PAGES);
-	for (uint32_t i = 0; i < s->npage; i++) {
+	for (uint32_t i = 0; s->page && i < s->npage; i++) {
 		assert_int_equal(s->page[i].addr % page_size, 0);
 		assert_true(!i || s->page[i - 1].addr < s->page[i].addr);
 	}
-	for (uint32_t i = 0; s->mask & VM_SEEN_FLAGS && i < s->nvma; i++)
+	for (uint32_t i = 0; s->vma && s->mask & VM_SEEN_FLAGS && i < s->nvma; i++)
 		assert_true(s->vma[i].flags_known);
 }
 
