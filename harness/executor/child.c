@@ -85,30 +85,27 @@ static uint32_t look_after_call(struct child *c, const struct vm_event *e)
 	if (c->level == VM_OBSERVE_MAPS || !mask)
 		return mask;
 	if (flags_matter(c, e))
-		mask = vm_observe_smaps_seen(o);
-	if (mask)
-		mask |= vm_observe_contents(o);
-	return mask;
+		mask |= vm_observe_flags(o);
+	return mask | vm_observe_contents(o);
 }
 
+/* All of it: the executor's own VMAs by text, the others with their flags, and contents. */
 static uint32_t look_at_end(struct child *c)
 {
 	struct vm_observer *o = &c->area->obs;
-	uint32_t mask = 0;
+	uint32_t mask = vm_observe_text(o), flags;
 
-	if (c->ex->info.features & VM_HAS_SMAPS)
-		mask = vm_observe_smaps(o);
-	if (!mask)
-		mask = vm_observe_text(o);
-	if (mask)
-		mask |= vm_observe_contents(o);
-	return mask;
+	if (mask && c->ex->info.features & VM_HAS_SMAPS) {
+		flags = vm_observe_flags(o);
+		mask = flags ? mask | flags : vm_observe_smaps(o); /* what disagrees shows */
+	}
+	return mask ? mask | vm_observe_contents(o) : 0;
 }
 
 static uint32_t look(struct child *c, const struct vm_event *e)
 {
-	if (e->kind == VM_EVENT_START)
-		return vm_observe_text(&c->area->obs);
+	if (e->kind == VM_EVENT_START) /* the own VMAs are those of any fresh child */
+		return look_layout(c);
 	if (e->kind == VM_EVENT_END)
 		return look_at_end(c);
 	return look_after_call(c, e);

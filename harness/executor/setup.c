@@ -71,15 +71,13 @@ void vm_setup_layout(struct vm_executor *ex)
 	l->arena_size = 8 * l->pud_size;
 }
 
-static void *map_at(uint64_t addr, size_t size, int how)
+static void *map_shared(void *at, size_t size, int how)
 {
-	void *want = (void *)(uintptr_t)addr;
-	void *got = mmap(want, size, PROT_READ | PROT_WRITE,
+	void *got = mmap(at, size, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | how, -1, 0);
 
-	if (got != want)
-		vm_die("cannot map %zu bytes at %p: %s", size, want,
-		       got == MAP_FAILED ? strerror(errno) : "the kernel chose another address");
+	if (got == MAP_FAILED)
+		vm_die("cannot map %zu bytes: %s", size, strerror(errno));
 	return got;
 }
 
@@ -107,15 +105,18 @@ static size_t area_size(uint64_t page_size)
 	return (sizeof(struct vm_area) + page_size - 1) & ~(page_size - 1);
 }
 
+/*
+ * The kernel puts the area just below what is there already, mostly far above the arena: it then
+ * has a boundary less to look past, and smaps shows the arena first.
+ */
 void vm_setup_memory(struct vm_executor *ex)
 {
-	uint64_t page_size = ex->info.layout.page_size, base = ex->info.layout.arena_base / 2;
-	size_t size = area_size(page_size);
+	uint64_t page_size = ex->info.layout.page_size;
 	size_t io = VM_FRAME_MAX + page_size;
 
 	grow_stack(page_size);
-	ex->area = map_at(base, size, MAP_FIXED_NOREPLACE);
-	ex->io = map_at(base + size + page_size, io, MAP_FIXED_NOREPLACE);
+	ex->area = map_shared(NULL, area_size(page_size), 0);
+	ex->io = map_shared(NULL, io, 0);
 	if (madvise(ex->io, io, MADV_DONTFORK))
 		vm_die("madvise(MADV_DONTFORK): %s", strerror(errno));
 	if (vm_fault_install(&ex->area->fault, ex->area->altstack, VM_ALTSTACK_SIZE))
@@ -124,7 +125,7 @@ void vm_setup_memory(struct vm_executor *ex)
 
 void vm_setup_fresh_area(struct vm_executor *ex)
 {
-	map_at((uintptr_t)ex->area, area_size(ex->info.layout.page_size), MAP_FIXED);
+	map_shared(ex->area, area_size(ex->info.layout.page_size), MAP_FIXED);
 }
 
 static int look_at_own(struct vm_executor *ex)

@@ -67,8 +67,11 @@ uint32_t vm_observe_query(struct vm_observer *o);
 /* VMAs with VmFlags by the text of smaps: VM_SEEN_MAPS | VM_SEEN_OWN | VM_SEEN_FLAGS. */
 uint32_t vm_observe_smaps(struct vm_observer *o);
 
-/* The same, but ends at the last VMA of vma[] as seen before: VM_SEEN_MAPS | VM_SEEN_FLAGS. */
-uint32_t vm_observe_smaps_seen(struct vm_observer *o);
+/*
+ * The VmFlags of vma[] as just seen by another look, from smaps up to the last of them:
+ * VM_SEEN_FLAGS. 0 if smaps shows other VMAs.
+ */
+uint32_t vm_observe_flags(struct vm_observer *o);
 
 /*
  * Digests of the present pages of vma[] (seen before): VM_SEEN_CONTENTS. 0, and no pages, if there

@@ -40,8 +40,7 @@ static bool read_flags(struct vm_lines *l, struct vm_vma *vma)
 	return false;
 }
 
-/* Read VMAs that begin below `stop`; those behind are not looked at. */
-static uint32_t observe(struct vm_observer *o, uint64_t stop)
+uint32_t vm_observe_smaps(struct vm_observer *o)
 {
 	bool own_full = false;
 	const char *line, *end;
@@ -55,8 +54,6 @@ static uint32_t observe(struct vm_observer *o, uint64_t stop)
 	while (vm_lines_next(&l, &line, &end)) {
 		if (!vm_maps_parse(line, end, &vma))
 			return 0;
-		if (vma.start >= stop)
-			return VM_SEEN_MAPS | VM_SEEN_FLAGS;
 		if (!read_flags(&l, &vma))
 			return 0;
 		if (!vm_observer_add(o, &vma, &own_full) && !own_full)
@@ -67,12 +64,46 @@ static uint32_t observe(struct vm_observer *o, uint64_t stop)
 	return VM_SEEN_MAPS | VM_SEEN_FLAGS | (own_full ? 0 : VM_SEEN_OWN);
 }
 
-uint32_t vm_observe_smaps(struct vm_observer *o)
+/* The VmFlags of vma[], which must be what smaps shows. */
+static bool add_flags(struct vm_observer *o)
 {
-	return observe(o, UINT64_MAX);
+	const char *line, *end;
+	struct vm_lines l;
+	struct vm_vma vma;
+	uint32_t i = 0;
+
+	vm_lines_start(&l, o->smaps_fd, o->text, sizeof(o->text));
+	while (i < o->nvma && vm_lines_next(&l, &line, &end)) {
+		if (!vm_maps_parse(line, end, &vma))
+			return false;
+		if (vma.start < o->vma[i].start && vm_observer_skips(o, vma.start)) {
+			if (!read_flags(&l, &vma))
+				return false;
+			continue;
+		}
+		if (vma.start != o->vma[i].start || vma.end != o->vma[i].end ||
+		    vma.mode != o->vma[i].mode || !read_flags(&l, &vma))
+			return false;
+		o->vma[i].flags = vma.flags;
+		o->vma[i++].flags_known = 1;
+	}
+	return i == o->nvma && !l.failed;
 }
 
-uint32_t vm_observe_smaps_seen(struct vm_observer *o)
+static void forget_flags(struct vm_observer *o)
 {
-	return observe(o, o->nvma ? o->vma[o->nvma - 1].end : 0) & ~VM_SEEN_OWN;
+	for (uint32_t i = 0; i < o->nvma; i++) {
+		o->vma[i].flags = 0;
+		o->vma[i].flags_known = 0;
+	}
+}
+
+uint32_t vm_observe_flags(struct vm_observer *o)
+{
+	if (!o->nvma)
+		return VM_SEEN_FLAGS;
+	if (vm_procfs_open(&o->smaps_fd, "/proc/self/smaps") && add_flags(o))
+		return VM_SEEN_FLAGS;
+	forget_flags(o);
+	return 0;
 }
