@@ -54,7 +54,11 @@ const char *cli_exit_text(const struct vm_trace *trace, char *buf, size_t cap)
 		snprintf(buf, cap, "the child was killed by signal %d", trace->exit_value);
 		break;
 	case VM_EXIT_STATUS:
-		snprintf(buf, cap, "the child ended too early with status %d", trace->exit_value);
+		if (trace->nevents)
+			snprintf(buf, cap, "the child ended too early with status %d",
+				 trace->exit_value);
+		else
+			snprintf(buf, cap, "nothing was seen of the program");
 		break;
 	case VM_EXIT_TIMEOUT:
 		snprintf(buf, cap, "the child did not end in time and was killed");

@@ -101,6 +101,12 @@ run check "$work/suite" "$work/empty"
 refused 'bad.vma:2:13: '
 run check --target exec:false "$work/suite"
 refused 'ended at start'
+# An executor that ends with a program in flight: not the kernel's fault, but not a pass.
+gone="exec:'$1/vmafuzz-executor' </dev/null"
+run check --target "$gone" "$work/suite"
+expect 3 '^not ok 1 mremap/deep/refused # the executor died$' '^# pass 0, fail 3, skip 0$'
+run replay --target "$gone" "$work/suite/unmet.vma"
+expect 3 '^nothing was seen of the program$'
 run check --inject no-such-fault "$work/suite"
 refused 'no such fault'
 run check --profile 1.0 "$work/suite"
