@@ -12,7 +12,8 @@
 #   nosudo  as an ordinary user without sudo: ./dev must say what to install and exit 3
 # Run it as root. It needs debootstrap, git, 3 GB in the temporary folder, some ten minutes
 # and the network; so it is not part of `./dev test`. All mounts are in a mount namespace
-# of their own. Environment: MIRROR, XDG_CACHE_HOME (/var/tmp), TMPDIR (/var/tmp).
+# of their own. The root of a case that fails is kept, so that one can look at it.
+# Environment: MIRROR, XDG_CACHE_HOME (/var/tmp), TMPDIR (/var/tmp).
 set -euo pipefail
 
 repository=$(dirname "$(dirname "$(readlink -f "$0")")")
@@ -68,11 +69,15 @@ add_user() {
 }
 
 all_commands() {
-	local command
+	local command failed=0
 	for command in './dev build' './dev run --time 10' './dev test'; do
 		say "$2: $command"
-		inside "$1" "$2" "$command" </dev/null || die "as $2, \"$command\" gave exit status $?"
+		inside "$1" "$2" "$command" </dev/null || {
+			say "as $2, \"$command\" gave exit status $?"
+			failed=1
+		}
 	done
+	return "$failed"
 }
 
 case_root() {
@@ -114,11 +119,14 @@ for name; do
 done
 make_tarball
 folder=$(mktemp -d "${TMPDIR:-/var/tmp}/vmafuzz-bare-root.XXXXXX")
-trap 'rm -rf --one-file-system "$folder"' EXIT
 for name; do
 	mkdir "$folder/$name"
 	unshare --mount --propagation private --pid --fork --kill-child \
-		bash "$(readlink -f "$0")" --inside "$name" "$folder/$name"
+		bash "$(readlink -f "$0")" --inside "$name" "$folder/$name" || {
+		say "$name: failed; its root is left in $folder/$name, the clone in src/"
+		exit 1
+	}
 	rm -rf --one-file-system "${folder:?}/$name"
 	say "$name: good"
 done
+rmdir "$folder"
