@@ -27,6 +27,7 @@ struct grid {
 	struct field *field;
 	size_t n;
 	const char *prefix;
+	bool cut_off; /* fields at the end had no room */
 };
 
 struct cli_row *cli_draw_row(struct cli_drawing *d, size_t n)
@@ -177,7 +178,7 @@ static unsigned int total_columns(const struct grid *g)
 	return n;
 }
 
-/* As many columns as pages, then fewer and fewer until the line fits. */
+/* As many columns as pages, then fewer and fewer until the line fits; at last fewer fields. */
 static void set_columns(struct grid *g, unsigned int room)
 {
 	for (unsigned int most = 64; most; most /= 2) {
@@ -194,6 +195,8 @@ static void set_columns(struct grid *g, unsigned int room)
 		if (total_columns(g) <= room)
 			return;
 	}
+	for (; g->n && total_columns(g) > room; g->n--)
+		g->cut_off = true;
 }
 
 static char letter(const struct cli_span *s)
@@ -226,11 +229,13 @@ static void draw_row(const struct grid *g, const struct cli_row *row, size_t num
 			putchar(s && s->start == f->start && span_at(row, f->start - 1) ? '|'
 											: ' ');
 		for (unsigned int c = 0; c < f->columns; c++)
-			putchar(pages > f->columns && f->columns > 2 && c == f->columns / 2
-					? '~'
-					: letter(s));
+			putchar(pages > f->columns && c == f->columns / 2 && (c || !s) ? '~'
+										       : letter(s));
 		used += f->columns + f->joint;
 	}
+	if (g->cut_off)
+		putchar('>');
+	used += g->cut_off;
 	room = g->d->width > used + 4 ? g->d->width - used - 4 : 0;
 	if ((unsigned int)label <= room)
 		printf("  %s\n", row->label);
@@ -271,9 +276,9 @@ static void draw_legend(const struct grid *g)
 	}
 	printf("%s%*sa column is a page: w rw, r, x exec, a rwx, - none, . not mapped; capitals "
 	       "and =\n"
-	       "%s%*sare sealed; | two VMAs meet%s\n",
+	       "%s%*sare sealed; | two VMAs meet%s%s\n",
 	       g->prefix, NUMBER_WIDTH, "", g->prefix, NUMBER_WIDTH, "",
-	       shortened ? "; ~ pages left out" : "");
+	       shortened ? "; ~ pages left out" : "", g->cut_off ? "; > no room for the rest" : "");
 }
 
 bool cli_draw(const struct cli_drawing *d, const struct vm_layout *layout, const char *prefix)
@@ -284,10 +289,12 @@ bool cli_draw(const struct cli_drawing *d, const struct vm_layout *layout, const
 
 	if (ok) {
 		set_columns(&g, d->width > taken + 16 ? d->width - taken : 16);
-		draw_ruler(&g);
+		if (g.n)
+			draw_ruler(&g);
 		for (size_t i = 0; i < d->n; i++)
 			draw_row(&g, &d->row[i], i + 1);
-		draw_legend(&g);
+		if (g.n)
+			draw_legend(&g);
 	}
 	free(g.field);
 	return ok;

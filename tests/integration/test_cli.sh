@@ -181,6 +181,9 @@ expect 0 '^#  2  w W w +w? ?mseal|^#  2  w\|W\|w.*mseal p1\+1 = 0$'
 COLUMNS=60 run show "$lost"
 expect 0 '\.\.\.$'
 [ "$(awk '/^#/ && length > 60' "$work/out" | grep -vcE 'column is|sealed;')" -eq 0 ] || fail "show: wider than the terminal"
+for i in $(seq 0 2 120); do echo "mmap p$i+1 rw anon private"; done >"$work/many.vma"
+COLUMNS=80 run show "$work/many.vma"
+expect 0 '^#  1  w\.\.' '^# 61  (w\.)+w?>  mmap' '> no room for the rest'
 run show "$lost" "$lost"
 refused 'show takes one file'
 run show --bytes --text "$lost"
