@@ -193,13 +193,18 @@ static uint8_t observe_level(struct vm_mutator *m)
 	return (uint8_t)vm_rng_weighted(&m->rng, weight, VM_OBSERVE_COUNT);
 }
 
+#define LARGE 16 /* calls */
+
 static void step(struct vm_mutator *m, struct vm_program *prog, const struct vm_program *other)
 {
 	enum { INSERT, DELETE, SWAP, DUPLICATE, SPLICE, AIM, TWEAK, OBSERVE };
-	static const uint8_t weight[] = { 28, 9, 5, 4, 8, 24, 20, 2 };
+	static const uint8_t small[] = { 28, 9, 5, 4, 8, 24, 20, 2 };
+	/* Long programs are slow and hard to read: they shrink again. */
+	static const uint8_t large[] = { 8, 32, 5, 1, 8, 24, 20, 2 };
+	const uint8_t *weight = prog->ncalls > LARGE ? large : small;
 
 	m->used = used_names(prog);
-	switch (vm_rng_weighted(&m->rng, weight, sizeof(weight))) {
+	switch (vm_rng_weighted(&m->rng, weight, sizeof(small))) {
 	case INSERT:
 		insert(m, prog);
 		break;
