@@ -126,10 +126,14 @@ static uint64_t tag_at(const struct vm_trace *trace, uint64_t addr, unsigned int
 
 	for (uint32_t i = 0; i < trace->nevents; i++) {
 		const struct vm_event *e = &trace->event[i];
-		uint64_t start = e->sc.arg[0] & ~(page - 1);
+		uint64_t start = e->sc.arg[0] & ~(page - 1), filled;
 
-		if (e->kind == VM_EVENT_CALL && e->sc.op == VM_OP_FILL && e->call < after &&
-		    addr >= start && addr < e->sc.arg[0] + e->sc.arg[1])
+		if (e->kind != VM_EVENT_CALL || e->sc.op != VM_OP_FILL || e->call >= after ||
+		    (e->status != VM_STATUS_DONE && e->status != VM_STATUS_FAULTED))
+			continue;
+		/* the result of a touch is the number of pages that it got to */
+		filled = (uint64_t)e->result;
+		if (addr >= start && (addr - start) / page < filled)
 			tag = vm_fill_tag(e->call, (addr - start) / page);
 	}
 	return tag;
@@ -167,6 +171,8 @@ static const char *check_page(const struct vm_state_expect *x, const struct vm_t
 		return "is sealed";
 	if (x->words & (VM_STATE_ZERO | VM_STATE_FROM) && !(s->mask & VM_SEEN_CONTENTS))
 		return "has unobserved bytes";
+	if (x->words & VM_STATE_ZERO && !p && v->mode & VM_MODE_S)
+		return "is not present: read it first to see its bytes";
 	if (x->words & VM_STATE_ZERO && p && (p->content.head || p->content.rest))
 		return "is not zero";
 	if (!(x->words & VM_STATE_FROM))
@@ -174,7 +180,9 @@ static const char *check_page(const struct vm_state_expect *x, const struct vm_t
 	tag = tag_at(trace, value_of(&x->from, trace, x->after) + off, x->after);
 	if (!tag)
 		return "has no fill to compare with";
-	return p && p->content.head == tag ? NULL : "has other bytes";
+	if (!p)
+		return "is not present: read it first to see its bytes";
+	return p->content.head == tag ? NULL : "has other bytes";
 }
 
 /*

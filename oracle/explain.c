@@ -89,24 +89,58 @@ static void hole(uint64_t from, uint64_t to, const struct vm_target_info *info,
 		    (unsigned long long)((r.end - r.start) / info->layout.page_size));
 }
 
-/* First words of the pages of a VMA, at most four: enough to see bytes move. */
+/* What is in the pages of a VMA, at most six: enough to see bytes move. `fill 3.0` is call 3, page
+ * 0. */
 static void contents(const struct vm_snapshot *s, const struct vm_vma *v, struct vm_text *t)
 {
+	static const char *const names[] = { "other bytes", "zero", "fill", "write" };
+	enum vm_origin last = VM_ORIGIN_UNKNOWN;
 	uint32_t shown = 0;
 
 	if (!(s->mask & VM_SEEN_CONTENTS))
 		return;
-	for (uint32_t i = 0; i < s->npage && shown < 4; i++) {
+	for (uint32_t i = 0; i < s->npage; i++) {
+		unsigned int call;
+		uint64_t page;
+		enum vm_origin o;
+
 		if (s->page[i].addr < v->start || s->page[i].addr >= v->end)
 			continue;
-		vm_text_add(t, shown ? " %04llx" : "  bytes %04llx",
-			    (unsigned long long)(s->page[i].content.head & 0xffff));
-		shown++;
+		if (++shown > 6) {
+			vm_text_add(t, " ...");
+			return;
+		}
+		o = vm_content_origin(s->page[i].content.head, &call, &page);
+		if (shown == 1 || o != last)
+			vm_text_add(t, "  %s", names[o]);
+		if (o >= VM_ORIGIN_FILL)
+			vm_text_add(t, " %u.%llu", call + 1, (unsigned long long)page);
+		last = o;
 	}
 }
 
-void vm_explain_snapshot(const struct vm_snapshot *s, const struct vm_target_info *info,
-			 const struct vm_range *mark, struct vm_text *t)
+/*
+ * Seals are for ever: one seen at this address by event `upto` still holds, though this look did
+ * not read flags.
+ */
+static bool sealed(const struct vm_vma *v, const struct vm_trace *trace, uint32_t upto)
+{
+	if (v->flags_known || !trace)
+		return v->flags_known && v->flags >> VM_FLAG_SL & 1;
+	for (uint32_t i = 0; i <= upto; i++) {
+		const struct vm_snapshot *s = &trace->event[i].after;
+
+		for (uint32_t k = 0; s->mask & VM_SEEN_FLAGS && k < s->nvma; k++)
+			if (s->vma[k].start <= v->start && v->start < s->vma[k].end &&
+			    s->vma[k].flags >> VM_FLAG_SL & 1)
+				return true;
+	}
+	return false;
+}
+
+static void picture(const struct vm_snapshot *s, const struct vm_target_info *info,
+		    const struct vm_range *mark, const struct vm_trace *trace, uint32_t upto,
+		    struct vm_text *t)
 {
 	uint64_t at = 0;
 
@@ -126,15 +160,21 @@ void vm_explain_snapshot(const struct vm_snapshot *s, const struct vm_target_inf
 			    v->mode & VM_MODE_R ? 'r' : '-', v->mode & VM_MODE_W ? 'w' : '-',
 			    v->mode & VM_MODE_X ? 'x' : '-',
 			    v->mode & VM_MODE_S ? "shared" : "private",
-			    v->flags_known && v->flags >> VM_FLAG_SL & 1 ? " sealed" : "");
+			    sealed(v, trace, upto) ? " sealed" : "");
 		contents(s, v, t);
 		vm_text_add(t, marked(v, mark) ? "   <--\n" : "\n");
 		at = v->end;
 	}
 	if (mark)
 		hole(at, info->layout.task_size, info, mark, t);
-	if (!s->nvma)
+	else if (!s->nvma)
 		vm_text_add(t, "    (nothing mapped)\n");
+}
+
+void vm_explain_snapshot(const struct vm_snapshot *s, const struct vm_target_info *info,
+			 const struct vm_range *mark, struct vm_text *t)
+{
+	picture(s, info, mark, NULL, 0, t);
 }
 
 /* The last observed layout before an event. */
@@ -174,7 +214,7 @@ void vm_explain_verdict(const struct vm_trace *trace, const struct vm_verdict *v
 	if (!e)
 		return;
 	vm_text_add(t, "  before\n");
-	vm_explain_snapshot(before(trace, v->event), &trace->info, v->end ? &mark : NULL, t);
+	picture(before(trace, v->event), &trace->info, v->end ? &mark : NULL, trace, v->event, t);
 	vm_text_add(t, "  after\n");
-	vm_explain_snapshot(&e->after, &trace->info, v->end ? &mark : NULL, t);
+	picture(&e->after, &trace->info, v->end ? &mark : NULL, trace, v->event, t);
 }

@@ -82,12 +82,31 @@ struct vm_content vm_content_of_tag(uint64_t tag, size_t page_size)
 }
 
 /* Both have the kind in the top bits, then call and page, as a dump shows them. */
+#define FILL_MARK  0xf111u
+#define WRITE_MARK 0x3717u
+
+static uint64_t mark(uint64_t kind, unsigned int call, uint64_t page)
+{
+	return kind << 48 | (uint64_t)(call & 0xffff) << 32 | (page & 0xffffffff);
+}
+
 uint64_t vm_fill_tag(unsigned int call, uint64_t page)
 {
-	return 0xf111ull << 48 | (uint64_t)(call & 0xffff) << 32 | (page & 0xffffffff);
+	return mark(FILL_MARK, call, page);
 }
 
 uint64_t vm_write_word(unsigned int call, uint64_t page)
 {
-	return 0x3717ull << 48 | (uint64_t)(call & 0xffff) << 32 | (page & 0xffffffff);
+	return mark(WRITE_MARK, call, page);
+}
+
+enum vm_origin vm_content_origin(uint64_t head, unsigned int *call, uint64_t *page)
+{
+	*call = head >> 32 & 0xffff;
+	*page = head & 0xffffffff;
+	if (!head)
+		return VM_ORIGIN_ZERO;
+	if (head >> 48 == FILL_MARK)
+		return VM_ORIGIN_FILL;
+	return head >> 48 == WRITE_MARK ? VM_ORIGIN_WRITE : VM_ORIGIN_UNKNOWN;
 }

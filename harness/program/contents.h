@@ -33,4 +33,8 @@ struct vm_content vm_content_of_tag(uint64_t tag, size_t page_size);
 uint64_t vm_fill_tag(unsigned int call, uint64_t page);
 uint64_t vm_write_word(unsigned int call, uint64_t page);
 
+/* Which touch left this first word in a page? */
+enum vm_origin { VM_ORIGIN_UNKNOWN, VM_ORIGIN_ZERO, VM_ORIGIN_FILL, VM_ORIGIN_WRITE };
+enum vm_origin vm_content_origin(uint64_t head, unsigned int *call, uint64_t *page);
+
 #endif

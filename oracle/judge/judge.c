@@ -121,6 +121,46 @@ static void outcome_set(struct vm_judge *j)
 	}
 }
 
+/* The range of the address that a call returned, if it chose or was given one. */
+static struct vm_range result_range(const struct vm_judge *j)
+{
+	const struct vm_event *e = j->e;
+	uint64_t page = j->info->layout.page_size;
+	struct vm_range r = { 0, 0 };
+
+	if (e->kind != VM_EVENT_CALL || e->status != VM_STATUS_DONE || e->result <= 0 ||
+	    !vm_call_desc(e->sc.op)->returns_addr)
+		return r;
+	r.start = (uint64_t)e->result;
+	r.end = r.start + ((e->sc.arg[e->sc.op == VM_OP_MREMAP ? 2 : 1] + page - 1) & ~(page - 1));
+	return r;
+}
+
+/* Cut differences where a range of the call begins or ends, so that each lies in one place. */
+static void cut(struct vm_diffs *d, uint64_t at)
+{
+	for (uint32_t i = 0; i < d->n; i++) {
+		if (at <= d->d[i].start || at >= d->d[i].end)
+			continue;
+		if (d->n == VM_MAX_DIFFS) {
+			d->more = true;
+			return;
+		}
+		memmove(&d->d[i + 1], &d->d[i], (d->n - i) * sizeof(d->d[0]));
+		d->n++;
+		d->d[i].end = d->d[i + 1].start = at;
+		return;
+	}
+}
+
+static void cut_at_ranges(const struct vm_judge *j, struct vm_diffs *d)
+{
+	for (int i = 0; d->n && i < 3; i++) {
+		cut(d, j->range[i].start);
+		cut(d, j->range[i].end);
+	}
+}
+
 static bool seals_shown(const struct vm_judge *j)
 {
 	return j->info->features & VM_HAS_SMAPS_SEAL;
@@ -133,8 +173,8 @@ static void against(struct vm_judge *j, const struct vm_state *s, const struct v
 	struct vm_run *a = j->scratch->run[0], *b = j->scratch->run[1];
 	uint32_t na = vm_runs_of_state(s, &j->scratch->objects, false, a);
 	uint32_t nb = vm_runs_of_snapshot(snap, seals_shown(j), b);
-
 	vm_compare(a, na, b, nb, d);
+	cut_at_ranges(j, d);
 }
 
 /* Differences between two beliefs. */
@@ -144,8 +184,8 @@ static void between(struct vm_judge *j, const struct vm_state *from, const struc
 	struct vm_run *a = j->scratch->run[0], *b = j->scratch->run[1];
 	uint32_t na = vm_runs_of_state(from, &j->scratch->objects, true, a);
 	uint32_t nb = vm_runs_of_state(to, &j->scratch->objects, true, b);
-
 	vm_compare(a, na, b, nb, d);
+	cut_at_ranges(j, d);
 }
 
 static void explain(struct vm_judge *j, struct vm_verdict *v, const struct vm_diffs *d)
@@ -435,20 +475,24 @@ static void judge_late(struct vm_judge *j, const struct vm_snapshot *snap)
 {
 	struct vm_diffs d;
 	struct vm_verdict *v;
-
 	against(j, j->before, snap, &d);
-	if (!d.n)
+	if (!d.n || j->judged)
 		return;
 	v = vm_report(j, VM_VIOLATION, "success", "the effects of calls that were not looked at");
 	j->judged = true;
 	if (!v)
 		return;
-	snprintf(v->title, sizeof(v->title), "late: %s between unobserved calls",
+	snprintf(v->title, sizeof(v->title), "late: %s between looks",
 		 d.d[0].kind == VM_DIFF_LOST	   ? "pages lost"
 		 : d.d[0].kind == VM_DIFF_APPEARED ? "pages mapped"
+		 : d.d[0].kind == VM_DIFF_UNSEALED ? "seal lost"
+		 : d.d[0].kind == VM_DIFF_SEALED   ? "pages sealed"
 						   : "pages changed");
-	snprintf(v->expected, sizeof(v->expected), "the effects of events %u to %u",
-		 j->unobserved_since, j->event);
+	if (j->unobserved_since)
+		snprintf(v->expected, sizeof(v->expected), "the effects of events %u to %u",
+			 j->unobserved_since, j->event);
+	else
+		snprintf(v->expected, sizeof(v->expected), "what was believed after the last call");
 	v->start = d.d[0].start;
 	v->end = d.d[0].end;
 	vm_describe_diffs(j, &d, v->observed, sizeof(v->observed));
@@ -483,8 +527,8 @@ static void judge_call(struct vm_judge *j)
 {
 	struct vm_judged_call *call = &j->out->call[j->event];
 	const struct vm_event *e = j->e;
-
 	vm_call_desc(e->sc.op)->footprint(&e->sc, &j->info->layout, j->range);
+	j->range[2] = result_range(j);
 	call->changed = 2;
 	if (e->status == VM_STATUS_RUNNING)
 		return; /* judge_survival() */
@@ -526,10 +570,9 @@ static void judge_event(struct vm_judge *j)
 	case VM_EVENT_END:
 		vm_state_copy(j->after, j->before);
 		if (j->e->after.mask & VM_SEEN_MAPS && !j->before->lost) {
-			if (j->unobserved_since)
-				judge_late(j, &j->e->after);
-			else
+			if (!j->unobserved_since)
 				vm_check_end(j, j->e);
+			judge_late(j, &j->e->after);
 		}
 		look(j);
 		break;

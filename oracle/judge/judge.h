@@ -27,8 +27,9 @@ struct vm_judge {
 	uint32_t unobserved_since; /* first event whose effect has not been looked at, or 0 */
 	uint32_t event;		   /* index of the event being judged */
 	const struct vm_event *e;
-	struct vm_range range[2]; /* what the call is about: source, destination */
-	bool judged; /* a violation was reported on this event: what follows from it is not */
+	struct vm_range
+		range[3]; /* what the call is about: source, destination, returned address */
+	bool judged;	  /* a violation was reported on this event: what follows from it is not */
 };
 
 /* titles.c: words for a difference; `failed` is 0 or the errno. */

@@ -16,35 +16,21 @@ static bool within(const struct vm_range *r, uint64_t start, uint64_t end)
 	return r->start < r->end && start >= r->start && end <= r->end;
 }
 
-/* The range that a call returned the address of, if it did. */
-static bool in_result(const struct vm_judge *j, uint64_t start, uint64_t end)
-{
-	const struct vm_event *e = j->e;
-	struct vm_range r = { .start = (uint64_t)e->result };
-	uint64_t len = e->sc.arg[e->sc.op == VM_OP_MREMAP ? 2 : 1];
-
-	if (!vm_call_desc(e->sc.op)->returns_addr || e->status != VM_STATUS_DONE || e->result <= 0)
-		return false;
-	r.end = r.start +
-		((len + j->info->layout.page_size - 1) & ~(j->info->layout.page_size - 1));
-	return within(&r, start, end);
-}
-
 const char *vm_place_name(const struct vm_judge *j, uint64_t start, uint64_t end)
 {
 	uint8_t op = j->e->sc.op;
 	const struct vm_range *source = &j->range[0], *dest = &j->range[1];
 
 	if (op == VM_OP_MREMAP) {
-		if (within(dest, start, end) || in_result(j, start, end))
+		if (within(dest, start, end) || within(&j->range[2], start, end))
 			return "destination";
 		if (within(source, start, end))
 			return start > source->start ? "source tail" : "source";
 		/* growth in place maps beyond the old range */
 		return "bystander";
 	}
-	if (op == VM_OP_MMAP &&
-	    (within(source, start, end) || within(dest, start, end) || in_result(j, start, end)))
+	if (op == VM_OP_MMAP && (within(source, start, end) || within(dest, start, end) ||
+				 within(&j->range[2], start, end)))
 		return "destination";
 	return within(source, start, end) ? "range" : "bystander";
 }
@@ -118,12 +104,6 @@ void vm_title_of_failure(const struct vm_judge *j, const struct vm_diffs *d,
 		snprintf(title, VM_TITLE_MAX, "%s: %s%s", call_name(j), words, on);
 }
 
-void vm_title_of_success(const struct vm_judge *j, const struct vm_diffs *d, char *title)
-{
-	snprintf(title, VM_TITLE_MAX, "%s: success, but %s %s", call_name(j),
-		 vm_place_name(j, d->d[0].start, d->d[0].end), wrong_word(d->d[0].kind));
-}
-
 /* "EFAULT", "success", "SIGSEGV", an address. */
 static void result_word(const struct vm_event *e, char *text, size_t cap)
 {
@@ -133,6 +113,15 @@ static void result_word(const struct vm_event *e, char *text, size_t cap)
 		snprintf(text, cap, "%s", vm_errno_name((int)-e->result));
 	else
 		snprintf(text, cap, "success");
+}
+
+void vm_title_of_success(const struct vm_judge *j, const struct vm_diffs *d, char *title)
+{
+	char seen[32];
+
+	result_word(j->e, seen, sizeof(seen));
+	snprintf(title, VM_TITLE_MAX, "%s: %s, but %s %s", call_name(j), seen,
+		 vm_place_name(j, d->d[0].start, d->d[0].end), wrong_word(d->d[0].kind));
 }
 
 static void outcome_word(const struct vm_outcome *o, char *text, size_t cap)

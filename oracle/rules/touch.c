@@ -34,6 +34,12 @@ static void faults(struct vm_rule *r, enum vm_tri cond, int64_t done, int signo,
 	o->effect = r->done;
 }
 
+/* PROT_EXEC alone gets a key that denies access where there are keys: execute_only_pkey(). */
+static bool execute_only_key(const struct vm_rule *r, const struct vm_area *a)
+{
+	return a->prot == VM_MODE_X && r->info->features & VM_HAS_PKU;
+}
+
 /* May this touch be made in an area? Any right lets x86 read; a key may take away from x alone. */
 static enum vm_tri allowed(const struct vm_rule *r, const struct vm_area *a)
 {
@@ -43,8 +49,8 @@ static enum vm_tri allowed(const struct vm_rule *r, const struct vm_area *a)
 		return vm_is(a->prot & VM_MODE_W);
 	if (!x86)
 		return a->prot & VM_MODE_R ? VM_YES : a->prot ? VM_MAYBE : VM_NO;
-	if (a->prot == VM_MODE_X && r->info->features & VM_HAS_PKU)
-		return VM_MAYBE; /* execute_only_pkey() */
+	if (execute_only_key(r, a))
+		return VM_MAYBE;
 	return vm_is(a->prot);
 }
 
@@ -79,7 +85,7 @@ static bool touch_page(struct vm_rule *r, uint64_t at, int64_t done)
 	if (may != VM_YES) {
 		/* SEGV_PKUERR where a key refuses */
 		faults(r, may == VM_NO ? VM_YES : VM_MAYBE, done, SIGSEGV,
-		       may == VM_NO ? SEGV_ACCERR : -1, &refused);
+		       may == VM_NO && !execute_only_key(r, a) ? SEGV_ACCERR : -1, &refused);
 		if (may == VM_NO)
 			return false;
 	}
