@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* Each injected fault does what its description says, and nothing without it. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/executor/inject_table.h"
+#include "tests/integration/raw_host.h"
+
+/* What is looked at in the trace. */
+enum what {
+	RESULT, /* of call `where`: value */
+	MODE,	/* of arena page `where` at the end: VM_MODE_*, or -1 if not mapped */
+	ZERO,	/* arena page `where` is present and zero at the end: 0 or 1 */
+	SEALED, /* arena page `where` at the end: 0 or 1 */
+};
+
+struct effect {
+	const char *fault, *text;
+	enum what what;
+	unsigned int where;
+	int64_t correct, broken;
+};
+
+#define RW   (VM_MODE_R | VM_MODE_W)
+#define FOUR "mmap p0+4 rw anon private fill\n"
+
+static const struct effect effects[] = {
+	{ "dest-unmapped", FOUR "mmap p16+2 rw anon private\nmremap p8+2 -> p16+2 maymove|fixed\n",
+	  MODE, 17, RW, -1 },
+	{ "tail-cut", FOUR "mremap p0+4 -> p2+4 maymove|fixed\n", MODE, 3, RW, -1 },
+	{ "seal-ignored-munmap", FOUR "mseal p1+2\nmunmap p0+3\n", RESULT, 3, -EPERM, 0 },
+	{ "seal-ignored-munmap", FOUR "mseal p1+2\nmunmap p0+3\n", MODE, 1, RW, -1 },
+	{ "seal-ignored-munmap", FOUR "mseal p1+1\nmprotect p1+1 r\n", RESULT, 3, -EPERM, -EPERM },
+	{ "seal-ignored-mmap", FOUR "mseal p1+2\nmmap p0+3 r anon private\n", MODE, 1, RW,
+	  VM_MODE_R },
+	{ "seal-ignored-mremap", FOUR "mseal p1+2\nmremap p1+2 -> p9+2 maymove|fixed\n", SEALED, 9,
+	  0, 1 },
+	{ "seal-ignored-mprotect", FOUR "mseal p1+2\nmprotect p0+3 r\n", MODE, 2, RW, VM_MODE_R },
+	{ "partial-munmap", FOUR "mseal p2+1\nmunmap p0+4\n", MODE, 1, RW, -1 },
+	{ "partial-munmap", FOUR "mseal p2+1\nmunmap p0+4\n", MODE, 3, RW, RW },
+	{ "page-zeroed", FOUR "mremap p0+4 -> p8+4 maymove|fixed\n", ZERO, 8, 0, 1 },
+	{ "page-zeroed", FOUR "mremap p0+4 -> p8+4 maymove|fixed\n", ZERO, 9, 0, 0 },
+	{ "neighbour-unmapped", FOUR "munmap p0+2\n", MODE, 2, RW, -1 },
+	{ "neighbour-unmapped", FOUR "mremap p0+2 -> p8+2 maymove|fixed\n", MODE, 2, RW, -1 },
+	{ "neighbour-protected", FOUR "mprotect p0+2 r\n", MODE, 2, RW, VM_MODE_R },
+	{ "wrong-errno", "mremap p0+2 to 4 pages maymove\n", RESULT, 0, -EFAULT, -EINVAL },
+	{ "wrong-errno", "munmap p0+0\n", RESULT, 0, -EINVAL, -EFAULT },
+	{ "success-for-nothing", FOUR "munmap p0+2\n", MODE, 1, -1, RW },
+	{ "success-for-nothing", FOUR "mprotect p8+1 r\n", RESULT, 2, -ENOMEM, 0 },
+	{ "rights-ignored", FOUR "mprotect p1+2 r\nwrite p0+4\n", RESULT, 3, 1, 4 },
+	{ "rights-ignored", "write p0+1\n", RESULT, 0, 0, 0 }, /* there is no page */
+	{ "seal-lost", FOUR "mseal p0+2\nmseal p2+2\n", SEALED, 0, 1, 0 },
+	{ "seal-lost", FOUR "mseal p0+2\nmseal p2+2\n", SEALED, 2, 1, 1 },
+};
+
+static int64_t observed(const struct vm_trace *t, enum what what, unsigned int where)
+{
+	const struct vm_snapshot *s = &t->event[t->nevents - 1].after;
+	const struct vm_layout *l = &t->info.layout;
+	uint64_t addr = l->arena_base + where * l->page_size;
+
+	if (what == RESULT)
+		return t->event[where + 1].result;
+	for (uint32_t i = 0; what == ZERO && i < s->npage; i++) {
+		if (s->page[i].addr == addr)
+			return !s->page[i].content.head && !s->page[i].content.rest;
+	}
+	for (uint32_t i = 0; what != ZERO && i < s->nvma; i++) {
+		if (addr >= s->vma[i].start && addr < s->vma[i].end)
+			return what == MODE ? s->vma[i].mode : s->vma[i].flags >> VM_FLAG_SL & 1;
+	}
+	return what == MODE ? -1 : 0;
+}
+
+static int64_t run(struct raw_host *h, const struct effect *e, struct vm_trace *trace)
+{
+	struct vm_program prog;
+
+	raw_parse(e->text, &prog);
+	raw_run(h, &prog, 0, trace);
+	assert_int_equal(trace->exit, VM_EXIT_DONE);
+	return observed(trace, e->what, e->where);
+}
+
+static bool can_run(const struct raw_host *h, const struct effect *e)
+{
+	if (strstr(e->text, "mseal") && !(h->info.features & VM_HAS_SMAPS_SEAL))
+		return false;
+	return e->what != ZERO || h->info.features & VM_HAS_PROC_MEM;
+}
+
+static void test_effects(void **state)
+{
+	struct vm_trace trace;
+	struct raw_host plain;
+
+	(void)state;
+	memset(&trace, 0, sizeof(trace));
+	raw_start(&plain, NULL);
+	for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++) {
+		const struct effect *e = &effects[i];
+		const char *const args[] = { "--inject", e->fault, NULL };
+		struct raw_host faulty;
+		int64_t got;
+
+		if (!can_run(&plain, e))
+			continue;
+		raw_start(&faulty, args);
+		assert_string_equal(faulty.info.inject, e->fault);
+		got = run(&plain, e, &trace);
+		if (got != e->correct)
+			fail_msg("without %s, row %zu: %lld, not %lld", e->fault, i, (long long)got,
+				 (long long)e->correct);
+		got = run(&faulty, e, &trace);
+		if (got != e->broken)
+			fail_msg("with %s, row %zu: %lld, not %lld", e->fault, i, (long long)got,
+				 (long long)e->broken);
+		assert_int_equal(raw_stop(&faulty), 0);
+	}
+	assert_int_equal(raw_stop(&plain), 0);
+	vm_trace_free(&trace);
+}
+
+/* No fault without a row here. */
+static void test_all_have_effects(void **state)
+{
+	(void)state;
+	for (size_t fault = 1; vm_inject_desc(fault); fault++) {
+		size_t i = 0;
+
+		while (i < sizeof(effects) / sizeof(effects[0]) &&
+		       strcmp(effects[i].fault, vm_inject_desc(fault)->name) != 0)
+			i++;
+		assert_true(i < sizeof(effects) / sizeof(effects[0]));
+		assert_int_equal(vm_inject_by_name(effects[i].fault), fault);
+	}
+	assert_int_equal(vm_inject_by_name("no-such-fault"), VM_INJECT_NONE);
+	assert_null(vm_inject_desc(VM_INJECT_NONE));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_effects),
+		cmocka_unit_test(test_all_have_effects),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
