@@ -49,6 +49,20 @@ void vm_describe_result(const struct vm_judge *j, char *text, size_t cap);
 struct vm_verdict *vm_report(struct vm_judge *j, enum vm_severity severity, const char *invariant,
 			     const char *basis);
 
+/*
+ * match.c. The outcomes in force for the current call, in scratch->outcomes; then find the one that
+ * explains what was seen (the layout after the call observed or not), and make j->after of it. No
+ * such outcome: a violation.
+ */
+void vm_outcome_set(struct vm_judge *j);
+void vm_match_observed(struct vm_judge *j);
+void vm_match_unobserved(struct vm_judge *j);
+/* Differences of a snapshot from belief, cut where the ranges of the call begin and end. */
+void vm_against(struct vm_judge *j, const struct vm_state *s, const struct vm_snapshot *snap,
+		struct vm_diffs *d);
+/* The range of the address that a call returned; empty if it returned none. */
+struct vm_range vm_result_range(const struct vm_judge *j);
+
 /* adopt.c: take what was observed as belief; differences become belief too. */
 void vm_adopt(struct vm_judge *j, const struct vm_snapshot *snap);
 void vm_begin(struct vm_judge *j, const struct vm_event *start);

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/* One call: the set of outcomes in force, which of them was seen, and what it is called if none
+ * was. */
+#include "oracle/judge/judge.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool errno_of(const struct vm_event *e, int *err)
+{
+	if (e->status != VM_STATUS_DONE || e->result >= 0 || e->result < -4095)
+		return false;
+	*err = (int)-e->result;
+	return true;
+}
+
+static bool chosen_fits(const struct vm_judge *j, const struct vm_outcome *o, uint64_t addr)
+{
+	const struct vm_layout *l = &j->info->layout;
+
+	return addr % l->page_size == 0 && o->len <= l->task_size &&
+	       addr <= l->task_size - o->len && addr >= j->info->mmap_min_addr &&
+	       !vm_state_any(j->before, addr, addr + o->len);
+}
+
+static bool result_matches(const struct vm_judge *j, const struct vm_outcome *o)
+{
+	const struct vm_event *e = j->e;
+	int err;
+
+	switch (o->kind) {
+	case VM_RESULT_VALUE:
+		return e->status == VM_STATUS_DONE && e->result == o->value;
+	case VM_RESULT_ERRNO:
+		return errno_of(e, &err) && err == o->value;
+	case VM_RESULT_CHOSEN:
+		return e->status == VM_STATUS_DONE && !errno_of(e, &err) &&
+		       chosen_fits(j, o, (uint64_t)e->result);
+	default:
+		return e->status == VM_STATUS_FAULTED && e->result == o->value &&
+		       e->signo == o->signo && (o->sigcode == -1 || e->sigcode == o->sigcode);
+	}
+}
+
+static void run_rule(struct vm_judge *j, const struct vm_profile *p, bool documented,
+		     struct vm_outcomes *out)
+{
+	struct vm_rule r = { .s = j->before,
+			     .sc = &j->e->sc,
+			     .info = j->info,
+			     .p = p,
+			     .call = j->e->call,
+			     .documented = documented,
+			     .work = j->work,
+			     .objects = &j->scratch->objects,
+			     .out = out };
+
+	vm_outcomes(&r);
+}
+
+/*
+ * The set that is in force. Documented: the union of what all known versions may show, since
+ * documents do not order checks and promise no errno among several that apply.
+ */
+void vm_outcome_set(struct vm_judge *j)
+{
+	struct vm_outcomes *all = &j->scratch->outcomes, *more = &j->scratch->more;
+	uint32_t objects = j->scratch->objects.n;
+	bool first = true;
+
+	if (j->contract == VM_CONTRACT_EXACT) {
+		run_rule(j, j->profile, false, all);
+		vm_objects_truncate(&j->scratch->objects, objects);
+		return;
+	}
+	for (size_t i = 0; vm_profile_at(i); i++) {
+		const struct vm_profile *p = vm_profile_at(i);
+
+		if (!p->exact)
+			continue;
+		run_rule(j, p, true, first ? all : more);
+		vm_objects_truncate(&j->scratch->objects, objects);
+		for (uint32_t k = 0; !first && k < more->n; k++)
+			if (all->n < VM_MAX_OUTCOMES)
+				all->o[all->n++] = more->o[k];
+		first = false;
+	}
+}
+
+/* The range of the address that a call returned, if it chose or was given one. */
+struct vm_range vm_result_range(const struct vm_judge *j)
+{
+	const struct vm_event *e = j->e;
+	uint64_t page = j->info->layout.page_size;
+	struct vm_range r = { 0, 0 };
+
+	if (e->kind != VM_EVENT_CALL || e->status != VM_STATUS_DONE || e->result <= 0 ||
+	    !vm_call_desc(e->sc.op)->returns_addr)
+		return r;
+	r.start = (uint64_t)e->result;
+	r.end = r.start + ((e->sc.arg[e->sc.op == VM_OP_MREMAP ? 2 : 1] + page - 1) & ~(page - 1));
+	return r;
+}
+
+/* Cut differences where a range of the call begins or ends, so that each lies in one place. */
+static void cut(struct vm_diffs *d, uint64_t at)
+{
+	for (uint32_t i = 0; i < d->n; i++) {
+		if (at <= d->d[i].start || at >= d->d[i].end)
+			continue;
+		if (d->n == VM_MAX_DIFFS) {
+			d->more = true;
+			return;
+		}
+		memmove(&d->d[i + 1], &d->d[i], (d->n - i) * sizeof(d->d[0]));
+		d->n++;
+		d->d[i].end = d->d[i + 1].start = at;
+		return;
+	}
+}
+
+static void cut_at_ranges(const struct vm_judge *j, struct vm_diffs *d)
+{
+	for (int i = 0; d->n && i < 3; i++) {
+		cut(d, j->range[i].start);
+		cut(d, j->range[i].end);
+	}
+}
+
+static bool seals_shown(const struct vm_judge *j)
+{
+	return j->info->features & VM_HAS_SMAPS_SEAL;
+}
+
+/* Differences between a believed state and a snapshot. */
+void vm_against(struct vm_judge *j, const struct vm_state *s, const struct vm_snapshot *snap,
+		struct vm_diffs *d)
+{
+	struct vm_run *a = j->scratch->run[0], *b = j->scratch->run[1];
+	uint32_t na = vm_runs_of_state(s, &j->scratch->objects, false, a);
+	uint32_t nb = vm_runs_of_snapshot(snap, seals_shown(j), b);
+	vm_compare(a, na, b, nb, d);
+	cut_at_ranges(j, d);
+}
+
+/* Differences between two beliefs. */
+static void between(struct vm_judge *j, const struct vm_state *from, const struct vm_state *to,
+		    struct vm_diffs *d)
+{
+	struct vm_run *a = j->scratch->run[0], *b = j->scratch->run[1];
+	uint32_t na = vm_runs_of_state(from, &j->scratch->objects, true, a);
+	uint32_t nb = vm_runs_of_state(to, &j->scratch->objects, true, b);
+	vm_compare(a, na, b, nb, d);
+	cut_at_ranges(j, d);
+}
+
+static void explain(struct vm_judge *j, struct vm_verdict *v, const struct vm_diffs *d)
+{
+	if (!v)
+		return;
+	vm_describe_outcomes(j, &j->scratch->outcomes, v->expected, sizeof(v->expected));
+	vm_describe_result(j, v->observed, sizeof(v->observed));
+	if (d && d->n) {
+		size_t used = strlen(v->observed);
+
+		v->start = d->d[0].start;
+		v->end = d->d[0].end;
+		vm_describe_diffs(j, d, v->observed + used, sizeof(v->observed) - used);
+	}
+}
+
+static const char *basis_of(const struct vm_outcome *o)
+{
+	return o && o->cause ? o->cause->basis : "the call's documented effect";
+}
+
+/* A sealed page that is not what it was; the first one found, as a difference from before. */
+static bool seal_broken(const struct vm_judge *j, const struct vm_diffs *changed,
+			struct vm_diffs *only)
+{
+	only->n = 0;
+	only->more = false;
+	for (uint32_t i = 0; i < changed->n; i++) {
+		const struct vm_diff *d = &changed->d[i];
+
+		if (d->kind == VM_DIFF_APPEARED || d->kind == VM_DIFF_SEALED)
+			continue;
+		for (uint32_t k = vm_state_from(j->before, d->start);
+		     k < j->before->n && j->before->area[k].start < d->end; k++)
+			if (j->before->area[k].sealed == VM_YES) {
+				only->d[only->n++] = *d;
+				break;
+			}
+	}
+	return only->n;
+}
+
+static bool bystander_hit(const struct vm_judge *j, const struct vm_diffs *changed,
+			  struct vm_diffs *only)
+{
+	only->n = 0;
+	only->more = false;
+	for (uint32_t i = 0; i < changed->n; i++)
+		if (!strcmp(vm_place_name(j, changed->d[i].start, changed->d[i].end), "bystander"))
+			only->d[only->n++] = changed->d[i];
+	return only->n;
+}
+
+/* No outcome of the set explains what was seen. `fit` is the one with this result, if any. */
+static void violation(struct vm_judge *j, const struct vm_outcome *fit,
+		      const struct vm_diffs *wrong)
+{
+	const struct vm_outcomes *outs = &j->scratch->outcomes;
+	struct vm_diffs changed = { 0 }, only;
+	const struct vm_known_bug *bug = vm_known_bug(j);
+	const struct vm_diffs *shown = &changed;
+	struct vm_cause bug_cause = { .text = bug ? bug->cause : "not an expected errno" };
+	const char *invariant;
+	char title[VM_TITLE_MAX];
+	struct vm_verdict *v;
+	int err;
+
+	if (j->e->after.mask & VM_SEEN_MAPS)
+		vm_against(j, j->before, &j->e->after, &changed);
+	if (seal_broken(j, &changed, &only)) {
+		invariant = "sealed";
+		shown = &only;
+		vm_title_of_failure(j, &only, NULL, "sealed page", title);
+	} else if (bystander_hit(j, &changed, &only)) {
+		invariant = "bystander";
+		shown = &only;
+		vm_title_of_failure(j, &only, NULL, "bystander", title);
+	} else if (errno_of(j->e, &err) && changed.n) {
+		invariant = "failure";
+		vm_title_of_failure(j, &changed, fit ? fit->cause : &bug_cause, NULL, title);
+	} else if (fit && wrong->n) {
+		invariant = "success";
+		shown = wrong;
+		vm_title_of_success(j, wrong, title);
+	} else {
+		invariant = j->e->status == VM_STATUS_FAULTED || outs->o[0].kind == VM_RESULT_FAULT
+				    ? "access"
+				    : "errno";
+		vm_title_of_result(j, outs, title);
+	}
+	v = vm_report(j, VM_VIOLATION, invariant, basis_of(fit ? fit : &outs->o[0]));
+	explain(j, v, shown);
+	if (v) {
+		memcpy(v->title, title, sizeof(title));
+		v->known = bug ? bug->text : NULL;
+	}
+	j->judged = true;
+}
+
+/* The call failed as it may, and something changed: how is that meant? */
+static void changed_by_failure(struct vm_judge *j, const struct vm_outcome *o,
+			       const struct vm_diffs *changed)
+{
+	enum vm_severity severity = o->licence == VM_DOCUMENTED ? VM_NOTE : VM_DEVIATION;
+	struct vm_verdict *v;
+
+	if (j->contract == VM_CONTRACT_STRICT)
+		severity = VM_VIOLATION;
+	v = vm_report(j, severity, "failure", basis_of(o));
+	explain(j, v, changed);
+	if (v)
+		vm_title_of_failure(j, changed, o->cause, o->what, v->title);
+}
+
+/* A failed call left the pages alone, but VMAs more than there were. */
+static void note_split(struct vm_judge *j, const struct vm_outcome *o,
+		       const struct vm_snapshot *snap)
+{
+	struct vm_verdict *v;
+
+	if (!j->last_maps || !(j->last_maps->mask & VM_SEEN_MAPS) ||
+	    snap->nvma <= j->last_maps->nvma)
+		return;
+	v = vm_report(j, VM_NOTE, "failure", "mm/vma.c vms_gather_munmap_vmas(): split is kept");
+	explain(j, v, NULL);
+	if (v)
+		snprintf(v->title, sizeof(v->title), "%s: split left behind on %s",
+			 vm_call_desc(j->e->sc.op)->name, vm_errno_name((int)o->value));
+}
+
+static void accept(struct vm_judge *j, const struct vm_outcome *o, bool observed)
+{
+	struct vm_diffs changed;
+	int err;
+
+	j->out->call[j->event].cause = o->cause ? o->cause->text : NULL;
+	vm_add_features(j, o);
+	if (!observed)
+		return;
+	if (!o->effect.n) {
+		j->out->call[j->event].changed = 0;
+		if (errno_of(j->e, &err))
+			note_split(j, o, &j->e->after);
+		return;
+	}
+	between(j, j->before, j->after, &changed);
+	j->out->call[j->event].changed = changed.n > 0;
+	if (!errno_of(j->e, &err))
+		return;
+	if (changed.n)
+		changed_by_failure(j, o, &changed);
+	else
+		note_split(j, o, &j->e->after);
+}
+
+/* j->after becomes belief with the effect of o. */
+static void apply(struct vm_judge *j, const struct vm_outcome *o)
+{
+	vm_state_copy(j->after, j->before);
+	vm_effect_apply(&o->effect, (uint64_t)j->e->result, j->after, &j->scratch->objects,
+			j->info->layout.page_size);
+}
+
+static bool unchanged_snapshot(const struct vm_judge *j)
+{
+	const struct vm_snapshot *a = j->last_maps, *b = &j->e->after;
+
+	return a && a->vma == b->vma && a->nvma == b->nvma;
+}
+
+/*
+ * Outside the exact contract a failed call may have changed its own ranges in ways that no outcome
+ * says: a deviation, not a violation.
+ */
+static bool own_ranges_only(struct vm_judge *j, const struct vm_outcome *o)
+{
+	struct vm_diffs changed, only;
+	int err;
+
+	if (j->contract == VM_CONTRACT_EXACT || !errno_of(j->e, &err))
+		return false;
+	vm_against(j, j->before, &j->e->after, &changed);
+	if (!changed.n || seal_broken(j, &changed, &only) || bystander_hit(j, &changed, &only))
+		return false;
+	j->out->call[j->event].changed = 1;
+	changed_by_failure(j, o, &changed);
+	return true;
+}
+
+/* The layout after the call was observed: find the outcome that explains it. */
+void vm_match_observed(struct vm_judge *j)
+{
+	const struct vm_outcomes *outs = &j->scratch->outcomes;
+	const struct vm_outcome *first = NULL;
+	struct vm_diffs d, wrong = { 0 };
+	uint32_t objects = j->scratch->objects.n;
+
+	for (uint32_t i = 0; i < outs->n; i++) {
+		const struct vm_outcome *o = &outs->o[i];
+
+		if (!result_matches(j, o))
+			continue;
+		apply(j, o);
+		if (!o->effect.n && unchanged_snapshot(j) && !j->unobserved_since)
+			d.n = 0;
+		else
+			vm_against(j, j->after, &j->e->after, &d);
+		if (!d.n) {
+			accept(j, o, true);
+			return;
+		}
+		if (!first) {
+			first = o;
+			wrong = d;
+		}
+		vm_objects_truncate(&j->scratch->objects, objects);
+	}
+	if (!first || !own_ranges_only(j, first))
+		violation(j, first, &wrong);
+	if (first)
+		apply(j, first);
+	else
+		vm_state_copy(j->after, j->before);
+}
+
+static bool same_effect(const struct vm_effect *a, const struct vm_effect *b)
+{
+	return a->n == b->n && !memcmp(a->step, b->step, a->n * sizeof(a->step[0]));
+}
+
+/* Nothing was looked at: believe the one effect that the result leaves possible. */
+void vm_match_unobserved(struct vm_judge *j)
+{
+	const struct vm_outcomes *outs = &j->scratch->outcomes;
+	const struct vm_outcome *only = NULL;
+	bool several = false;
+
+	for (uint32_t i = 0; i < outs->n; i++) {
+		if (!result_matches(j, &outs->o[i]))
+			continue;
+		if (!only)
+			only = &outs->o[i];
+		else if (!same_effect(&only->effect, &outs->o[i].effect))
+			several = true;
+	}
+	if (!only) {
+		struct vm_diffs none = { 0 };
+		violation(j, NULL, &none);
+		vm_state_copy(j->after, j->before);
+		j->after->lost = true;
+		return;
+	}
+	apply(j, only);
+	accept(j, only, false);
+	if (several)
+		j->after->lost = true;
+}
