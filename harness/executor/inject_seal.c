@@ -89,7 +89,7 @@ bool vm_inject_seal(const struct vm_executor *ex, struct vm_event *e, uint8_t bl
 	const struct vm_call_desc *desc = vm_call_desc(e->sc.op);
 	struct vm_range range[2] = { { 0, 0 }, { 0, 0 } };
 
-	if (desc->touches || e->sc.op == blind)
+	if (desc->nr < 0 || e->sc.op == blind)
 		return false;
 	desc->footprint(&e->sc, &ex->info.layout, range);
 	if (e->sc.op == VM_OP_MSEAL)

@@ -11,9 +11,11 @@ static const struct {
 	uint8_t nops, nobjects;
 } versions[VM_BYTES_VERSION + 1] = {
 	[1] = { .nops = 8, .nobjects = 1 },
+	[2] = { .nops = 9, .nobjects = 5 },
 };
 
-_Static_assert(VM_OP_COUNT == 8, "a new opcode needs a new VM_BYTES_VERSION, see versions[]");
+_Static_assert(VM_OP_COUNT == 9 && VM_OBJECT_COUNT == 5,
+	       "a new opcode needs a new VM_BYTES_VERSION, see versions[]");
 
 #define CONTROL_LET	 0x0f
 #define CONTROL_FAIL_NTH 0x10
@@ -118,6 +120,7 @@ static void get_arg(struct reader *r, const struct vm_arg_desc *desc, uint8_t no
 		arg->addr = get_addr(r);
 		break;
 	case VM_ARG_LEN:
+	case VM_ARG_OFFSET:
 		arg->len = get_quantity(r);
 		break;
 	case VM_ARG_PROT:
@@ -152,7 +155,8 @@ static void get_call(struct reader *r, unsigned int version, struct vm_call *cal
 		r->at += skip < left ? skip : left;
 	}
 	for (unsigned int i = 0; i < desc->nargs; i++)
-		get_arg(r, &desc->arg[i], versions[version].nobjects, &call->arg[i]);
+		if (desc->arg[i].since <= version)
+			get_arg(r, &desc->arg[i], versions[version].nobjects, &call->arg[i]);
 }
 
 void vm_program_decode(const uint8_t *bytes, size_t len, struct vm_program *prog)
@@ -254,6 +258,7 @@ static void put_arg(struct writer *w, const struct vm_arg_desc *desc, const unio
 		put_addr(w, &arg->addr);
 		break;
 	case VM_ARG_LEN:
+	case VM_ARG_OFFSET:
 		put_quantity(w, &arg->len);
 		break;
 	case VM_ARG_PROT:

@@ -9,8 +9,14 @@
 #define VM_NR_MSEAL 462 /* the same on every architecture; older libc headers lack it */
 
 static const struct vm_word mmap_words[] = {
-	{ "anon", MAP_ANONYMOUS }, { "private", MAP_PRIVATE },		 { "shared", MAP_SHARED },
-	{ "fixed", MAP_FIXED },	   { "noreplace", MAP_FIXED_NOREPLACE }, { NULL, 0 },
+	{ "anon", MAP_ANONYMOUS },
+	{ "private", MAP_PRIVATE },
+	{ "shared", MAP_SHARED },
+	{ "fixed", MAP_FIXED },
+	{ "noreplace", MAP_FIXED_NOREPLACE },
+	{ "populate", MAP_POPULATE },
+	{ "noreserve", MAP_NORESERVE },
+	{ NULL, 0 },
 };
 
 static const struct vm_word mremap_words[] = {
@@ -22,7 +28,9 @@ static const struct vm_word mremap_words[] = {
 
 static const struct vm_word no_words[] = { { NULL, 0 } };
 
-#define MMAP_LEGAL (MAP_ANONYMOUS | MAP_PRIVATE | MAP_SHARED | MAP_FIXED | MAP_FIXED_NOREPLACE)
+#define MMAP_LEGAL                                                                                 \
+	(MAP_ANONYMOUS | MAP_PRIVATE | MAP_SHARED | MAP_FIXED | MAP_FIXED_NOREPLACE |              \
+	 MAP_POPULATE | MAP_NORESERVE)
 
 static uint64_t page_up(uint64_t value, const struct vm_layout *layout)
 {
@@ -64,6 +72,17 @@ static void mmap_footprint(const struct vm_syscall *sc, const struct vm_layout *
 	if (!(flags & MAP_FIXED) || (flags & MAP_FIXED_NOREPLACE) || !page_aligned(addr, layout))
 		return;
 	range[0] = user_range(addr, len, layout);
+}
+
+static bool mmap_populates(const struct vm_syscall *sc)
+{
+	return sc->arg[3] & MAP_POPULATE;
+}
+
+static bool always(const struct vm_syscall *sc)
+{
+	(void)sc;
+	return true;
 }
 
 /*
@@ -152,33 +171,47 @@ static void touch_footprint(const struct vm_syscall *sc, const struct vm_layout 
 		range[0].end = page_up(addr + len, layout);
 }
 
+/* Calls on objects change mappings of them wherever they are, but no mapping of the executor's. */
+static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			 struct vm_range range[2])
+{
+	(void)sc;
+	(void)layout;
+	(void)range;
+}
+
 #define ADDR(name)                                                                                 \
 	{                                                                                          \
-		name, VM_ARG_ADDR, NULL, 0                                                         \
+		name, VM_ARG_ADDR, NULL, 0, 0                                                      \
 	}
 #define LEN(name)                                                                                  \
 	{                                                                                          \
-		name, VM_ARG_LEN, NULL, 0                                                          \
+		name, VM_ARG_LEN, NULL, 0, 0                                                       \
 	}
 #define PROT(name)                                                                                 \
 	{                                                                                          \
-		name, VM_ARG_PROT, NULL, 0                                                         \
+		name, VM_ARG_PROT, NULL, 0, 0                                                      \
 	}
 #define FLAGS(words, bits)                                                                         \
 	{                                                                                          \
-		"flags", VM_ARG_FLAGS, words, bits                                                 \
+		"flags", VM_ARG_FLAGS, words, bits, 0                                              \
 	}
 #define OBJECT(name)                                                                               \
 	{                                                                                          \
-		name, VM_ARG_OBJECT, NULL, 0                                                       \
+		name, VM_ARG_OBJECT, NULL, 0, 0                                                    \
+	}
+
+#define OFFSET(name, since)                                                                        \
+	{                                                                                          \
+		name, VM_ARG_OFFSET, NULL, 0, since                                                \
 	}
 
 static const struct vm_call_desc table[VM_OP_COUNT] = {
 	[VM_OP_MMAP] = {
-		.name = "mmap", .nr = SYS_mmap, .nargs = 5, .returns_addr = true,
+		.name = "mmap", .nr = SYS_mmap, .nargs = 6, .returns_addr = true,
 		.arg = { ADDR("addr"), LEN("len"), PROT("prot"), FLAGS(mmap_words, MMAP_LEGAL),
-			 OBJECT("object") },
-		.syntax = "%g %p %w", .footprint = mmap_footprint,
+			 OBJECT("object"), OFFSET("offset", 2) },
+		.syntax = "%g %p %o %w", .footprint = mmap_footprint, .populates = mmap_populates,
 	},
 	[VM_OP_MUNMAP] = {
 		.name = "munmap", .nr = SYS_munmap, .nargs = 2,
@@ -202,21 +235,33 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 		.syntax = "%r %w", .footprint = mseal_footprint,
 	},
 	[VM_OP_READ] = {
-		.name = "read", .nr = -1, .nargs = 2, .touches = true,
+		.name = "read", .nr = -1, .nargs = 2, .populates = always,
 		.arg = { ADDR("addr"), LEN("len") },
 		.syntax = "%r", .footprint = touch_footprint,
 	},
 	[VM_OP_WRITE] = {
-		.name = "write", .nr = -1, .nargs = 2, .touches = true,
+		.name = "write", .nr = -1, .nargs = 2, .populates = always,
 		.arg = { ADDR("addr"), LEN("len") },
 		.syntax = "%r", .footprint = touch_footprint,
 	},
 	[VM_OP_FILL] = {
-		.name = "fill", .nr = -1, .nargs = 2, .touches = true,
+		.name = "fill", .nr = -1, .nargs = 2, .populates = always,
 		.arg = { ADDR("addr"), LEN("len") },
 		.syntax = "%r", .footprint = touch_footprint,
 	},
+	[VM_OP_TRUNCATE] = {
+		.name = "truncate", .nr = SYS_ftruncate, .nargs = 2,
+		.arg = { OBJECT("object"), LEN("len") },
+		.syntax = "%o %l", .footprint = no_footprint,
+	},
 };
+
+const char *vm_object_name(uint64_t object)
+{
+	static const char *const names[VM_OBJECT_COUNT] = { "", "m0", "m1", "f0", "r0" };
+
+	return object < VM_OBJECT_COUNT ? names[object] : "";
+}
 
 const struct vm_call_desc *vm_call_desc(uint8_t op)
 {

@@ -11,7 +11,8 @@ enum vm_arg_kind {
 	VM_ARG_LEN,
 	VM_ARG_PROT,   /* words r, w, x; `none` for 0 */
 	VM_ARG_FLAGS,  /* words of the row; other bits print as 0x... */
-	VM_ARG_OBJECT, /* what is mapped: 0 is anonymous (fd -1) */
+	VM_ARG_OBJECT, /* what is mapped: enum vm_object_name */
+	VM_ARG_OFFSET, /* where in it: a quantity */
 };
 
 struct vm_word {
@@ -26,6 +27,7 @@ struct vm_arg_desc {
 	const struct vm_word *words;
 	/* VM_ARG_FLAGS: bits that a decoded program may have set; others are cleared. */
 	uint32_t legal;
+	uint8_t since; /* first version of the byte format that has it; 0: all */
 };
 
 struct vm_call_desc {
@@ -35,7 +37,8 @@ struct vm_call_desc {
 	/* System call number, or -1 where the executor has its own run_<call>.c. */
 	long nr;
 	/* Reads or writes the memory itself: bounded by VM_TOUCH_MAX_PAGES. */
-	bool touches;
+	/* Does it make the pages of [arg 0, + arg 1) present? NULL: never. */
+	bool (*populates)(const struct vm_syscall *sc);
 	struct vm_arg_desc arg[VM_CALL_MAX_ARGS];
 	/*
 	 * Text after the name; each directive takes the next arguments of its kinds. %r: ADDR and

@@ -27,7 +27,7 @@ enum vm_withheld vm_call_withheld(const struct vm_syscall *sc, const struct vm_l
 	for (size_t i = 0; i < nguard; i++)
 		if (overlaps(&range[0], &guard[i]) || overlaps(&range[1], &guard[i]))
 			return VM_WITHHELD_GUARD;
-	if (desc->touches &&
+	if (desc->populates && desc->populates(sc) &&
 	    touched_pages(sc->arg[0], sc->arg[1], layout->page_size) > VM_TOUCH_MAX_PAGES)
 		return VM_WITHHELD_MEMORY;
 	return VM_PERMITTED;

@@ -36,6 +36,7 @@ static union vm_arg normalise_arg(const struct vm_arg_desc *desc, const union vm
 		normalise_addr(&out.addr);
 		break;
 	case VM_ARG_LEN:
+	case VM_ARG_OFFSET:
 		out.len = arg->len;
 		break;
 	case VM_ARG_PROT:
@@ -44,7 +45,9 @@ static union vm_arg normalise_arg(const struct vm_arg_desc *desc, const union vm
 	case VM_ARG_FLAGS:
 		out.bits = arg->bits & desc->legal;
 		break;
-	case VM_ARG_OBJECT: /* there is one object today: anonymous memory */
+	case VM_ARG_OBJECT:
+		out.bits = arg->bits % VM_OBJECT_COUNT;
+		break;
 	case VM_ARG_NONE:
 		break;
 	}
@@ -83,6 +86,7 @@ static bool arg_equal(enum vm_arg_kind kind, const union vm_arg *a, const union 
 		return a->addr.base == b->addr.base && a->addr.index == b->addr.index &&
 		       quantity_equal(&a->addr.off, &b->addr.off);
 	case VM_ARG_LEN:
+	case VM_ARG_OFFSET:
 		return quantity_equal(&a->len, &b->len);
 	case VM_ARG_NONE:
 		return true;

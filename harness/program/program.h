@@ -17,6 +17,24 @@
 #define VM_TOUCH_MAX_PAGES   256 /* a touch or fill of more pages is withheld (bounds memory) */
 #define VM_NO_ADDR	     ((uint64_t)-1)
 
+/*
+ * What can be mapped beside anonymous memory: objects that the executor makes for each program when
+ * they are first used, VM_OBJECT_PAGES pages long and zero. Numbers are the byte format's: append
+ * only.
+ */
+enum vm_object_name {
+	VM_OBJECT_NONE, /* no object: file descriptor -1 */
+	VM_OBJECT_M0,	/* m0, m1: memfds */
+	VM_OBJECT_M1,
+	VM_OBJECT_F0, /* f0: a file without a name in /tmp */
+	VM_OBJECT_R0, /* r0: m0 again, opened read-only */
+	VM_OBJECT_COUNT
+};
+#define VM_OBJECT_PAGES 8
+
+/* "m0", ...; "" for VM_OBJECT_NONE. */
+const char *vm_object_name(uint64_t object);
+
 /* Opcodes of the byte format: append only, never renumber. One row each in call_table.c. */
 enum vm_op {
 	VM_OP_MMAP,
@@ -27,6 +45,7 @@ enum vm_op {
 	VM_OP_READ,
 	VM_OP_WRITE,
 	VM_OP_FILL,
+	VM_OP_TRUNCATE,
 	VM_OP_COUNT
 };
 
@@ -67,8 +86,8 @@ struct vm_addr {
 
 union vm_arg {
 	struct vm_addr addr;	/* VM_ARG_ADDR */
-	struct vm_quantity len; /* VM_ARG_LEN */
-	uint64_t bits;		/* VM_ARG_PROT, VM_ARG_FLAGS, VM_ARG_OBJECT: the raw value */
+	struct vm_quantity len; /* VM_ARG_LEN, VM_ARG_OFFSET */
+	uint64_t bits; /* VM_ARG_PROT, VM_ARG_FLAGS: raw; VM_ARG_OBJECT: enum vm_object_name */
 };
 
 struct vm_call {
@@ -118,7 +137,7 @@ struct vm_syscall vm_call_resolve(const struct vm_call *call, const struct vm_la
 
 /* ---- bytes.c: the format of engines; docs/program-format.md ---- */
 
-#define VM_BYTES_VERSION 1
+#define VM_BYTES_VERSION 2
 #define VM_BYTES_MAX	 8192 /* no encoded program is longer */
 
 /* Every byte string decodes to a valid program (an empty one to no calls). */

@@ -45,6 +45,7 @@ struct vm_syscall vm_call_resolve(const struct vm_call *call, const struct vm_la
 			sc.arg[i] = vm_addr_value(&call->arg[i].addr, layout, names);
 			break;
 		case VM_ARG_LEN:
+		case VM_ARG_OFFSET:
 			sc.arg[i] = vm_quantity_value(&call->arg[i].len, layout);
 			break;
 		default:

@@ -22,6 +22,8 @@ uint32_t vm_word_bits(const struct vm_arg_desc *flags, const char *word);
 /* Are `fixed` and `noreplace` the placement of this row's range (%g)? Their bits, or 0. */
 uint32_t vm_row_placement(const struct vm_call_desc *desc);
 
+bool vm_quantity_is_zero(const struct vm_quantity *q);
+
 /* The value of an errno name such as EINVAL of `len` characters, or -1. */
 int vm_errno_by_name(const char *name, size_t len);
 

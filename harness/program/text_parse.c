@@ -239,6 +239,30 @@ static bool parse_move(struct vm_parser *p, struct draft *d)
 	return vm_scan_quantity(p, "a new length after '+'", new_len);
 }
 
+/* %o: an object, `none`, or nothing where an offset may follow; then `@` and the offset. */
+static bool parse_object(struct vm_parser *p, struct draft *d)
+{
+	unsigned int i = vm_row_take(d->desc, VM_ARG_OBJECT, &d->used), k;
+	bool offset = i + 1 < d->desc->nargs && d->desc->arg[i + 1].kind == VM_ARG_OFFSET;
+	size_t len;
+
+	vm_scan_blanks(p);
+	len = vm_scan_word(p);
+	for (k = 1; k < VM_OBJECT_COUNT; k++)
+		if (strlen(vm_object_name(k)) == len && !memcmp(vm_object_name(k), p->at, len))
+			break;
+	if (k < VM_OBJECT_COUNT) {
+		d->call->arg[i].bits = k;
+		p->at += len;
+	} else if (!vm_scan_accept(p, "none")) {
+		return offset || vm_scan_expected(p, p->at, "an object (m0, m1, f0, r0, none)");
+	}
+	if (!offset || p->at == p->end || *p->at != '@')
+		return true;
+	p->at++;
+	return vm_scan_quantity(p, "an offset after '@'", &d->call->arg[i + 1].len);
+}
+
 /* What the words (or none) say about placement, as MAP_FIXED and MAP_FIXED_NOREPLACE. */
 static bool settle_placement(struct vm_parser *p, struct draft *d)
 {
@@ -277,6 +301,15 @@ static bool parse_args(struct vm_parser *p, struct draft *d)
 			break;
 		case 'p':
 			ok = parse_prot(p, d);
+			break;
+		case 'o':
+			ok = parse_object(p, d);
+			break;
+		case 'l':
+			vm_scan_blanks(p);
+			ok = vm_scan_quantity(
+				p, "a length",
+				&d->call->arg[vm_row_take(d->desc, VM_ARG_LEN, &d->used)].len);
 			break;
 		default: /* f, w */
 			ok = parse_flags(p, d, *c == 'f');

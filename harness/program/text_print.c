@@ -75,6 +75,11 @@ static void add_quantity(struct out *o, const struct vm_quantity *q)
 		add(o, "0");
 }
 
+bool vm_quantity_is_zero(const struct vm_quantity *q)
+{
+	return !q->bytes && !q->pages && !q->pmd && !q->pud && !q->task;
+}
+
 static bool only_pages(const struct vm_quantity *q)
 {
 	return !q->bytes && !q->pmd && !q->pud && !q->task;
@@ -273,6 +278,22 @@ static void add_move(struct out *o, struct subject *s)
 	add_len_arg(o, s, new_len);
 }
 
+/* %o: the object, and where in it if not at its start: `m0@2`. Nothing for no object. */
+static void add_object(struct out *o, struct subject *s)
+{
+	unsigned int i = vm_row_take(s->desc, VM_ARG_OBJECT, &s->used);
+	bool offset = i + 1 < s->desc->nargs && s->desc->arg[i + 1].kind == VM_ARG_OFFSET;
+	const char *name = vm_object_name(bits_of(s, i));
+
+	if (offset &&
+	    (s->call ? !vm_quantity_is_zero(&s->call->arg[i + 1].len) : s->sc->arg[i + 1])) {
+		add(o, "%s@", *name ? name : "none");
+		add_len_arg(o, s, i + 1);
+	} else if (*name || !offset) {
+		add(o, "%s", *name ? name : "none");
+	}
+}
+
 /* The name and the arguments, as the row's syntax says. */
 static void add_subject(struct out *o, struct subject *s)
 {
@@ -292,6 +313,12 @@ static void add_subject(struct out *o, struct subject *s)
 			break;
 		case 'p':
 			add_prot(o, bits_of(s, vm_row_take(s->desc, VM_ARG_PROT, &s->used)));
+			break;
+		case 'o':
+			add_object(o, s);
+			break;
+		case 'l':
+			add_len_arg(o, s, vm_row_take(s->desc, VM_ARG_LEN, &s->used));
 			break;
 		case 'f':
 			add_flags(o, s, vm_row_take(s->desc, VM_ARG_FLAGS, &s->used), "|", "0");

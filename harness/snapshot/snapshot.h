@@ -39,8 +39,25 @@ enum vm_kind {
 	"rd", "wr", "ex", "sh", "mr", "mw", "me", "ms", "gd", "pf", "lo", "io", "sr", "rr", "dc",  \
 		"de", "lf", "ac", "nr", "ht", "sf", "ar", "wf", "dd", "sd", "mm", "hg", "nh",      \
 		"mg", "um", "uw", "ui", "ss", "dp", "sl", "gu", "bt", "mt"
+#define VM_FLAG_MR	4u /* VM_MAYREAD, VM_MAYWRITE, VM_MAYEXEC */
+#define VM_FLAG_MW	5u
+#define VM_FLAG_ME	6u
+#define VM_FLAG_GD	8u  /* VM_GROWSDOWN */
+#define VM_FLAG_LO	10u /* VM_LOCKED */
+#define VM_FLAG_SR	12u /* VM_SEQ_READ */
+#define VM_FLAG_RR	13u /* VM_RAND_READ */
+#define VM_FLAG_DC	14u /* VM_DONTCOPY */
+#define VM_FLAG_LF	16u /* VM_LOCKONFAULT */
 #define VM_FLAG_AC	17u /* VM_ACCOUNT */
+#define VM_FLAG_NR	18u /* VM_NORESERVE */
+#define VM_FLAG_HT	19u /* VM_HUGETLB */
+#define VM_FLAG_WF	22u /* VM_WIPEONFORK */
+#define VM_FLAG_DD	23u /* VM_DONTDUMP */
 #define VM_FLAG_SD	24u /* VM_SOFTDIRTY: ignored by merging, never compared */
+#define VM_FLAG_HG	26u /* VM_HUGEPAGE */
+#define VM_FLAG_NH	27u /* VM_NOHUGEPAGE */
+#define VM_FLAG_MG	28u /* VM_MERGEABLE */
+#define VM_FLAG_DP	33u /* VM_DROPPABLE */
 #define VM_FLAG_SL	34u /* VM_SEALED */
 #define VM_FLAG_COUNT	38u
 #define VM_FLAG_UNKNOWN 63u /* a name that is not in the list was seen */

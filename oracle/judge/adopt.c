@@ -14,20 +14,23 @@ static void adopt_flags(const struct vm_judge *j, const struct vm_vma *v, struct
 	else if (shown)
 		a->sealed = VM_NO;
 	a->account = v->flags >> VM_FLAG_AC & 1 ? VM_YES : VM_NO;
+	a->flags = v->flags & VM_TRACKED_FLAGS;
+	a->flags_maybe = 0;
 }
 
+/* The object behind an observed VMA that belief has nothing of: known by its inode, or new. */
 static uint32_t object_of(struct vm_judge *j, const struct vm_vma *v)
 {
 	struct vm_objects *o = &j->scratch->objects;
-	bool shared = v->mode & VM_MODE_S;
+	bool backed = v->inode != 0;
 	uint32_t i;
 
-	for (i = 0; shared && i < o->n; i++)
-		if (o->object[i].shared && o->object[i].identified &&
-		    o->object[i].inode == v->inode && o->object[i].dev == v->dev)
+	for (i = 0; backed && i < o->n; i++)
+		if (o->object[i].identified && o->object[i].inode == v->inode &&
+		    o->object[i].dev == v->dev)
 			return i;
-	i = vm_object_new(o, shared, false, UINT64_MAX);
-	if (i != UINT32_MAX && shared) {
+	i = vm_object_new(o, backed, false, UINT64_MAX);
+	if (i != VM_NO_OBJECT && backed) {
 		o->object[i].identified = true;
 		o->object[i].inode = v->inode;
 		o->object[i].dev = v->dev;
@@ -41,10 +44,10 @@ static bool believed_backing(struct vm_judge *j, const struct vm_area *a, const 
 	struct vm_object *x = &j->scratch->objects.object[a->object];
 	uint64_t off = v->offset + (start - v->start);
 
-	if (a->shared != !!(v->mode & VM_MODE_S))
+	if (a->shared != !!(v->mode & VM_MODE_S) || x->backed != (v->inode != 0))
 		return false;
-	if (!a->shared)
-		return v->inode == 0;
+	if (!x->backed)
+		return true;
 	if (off != a->off + (start - a->start))
 		return false;
 	if (!x->identified) {
@@ -53,6 +56,28 @@ static bool believed_backing(struct vm_judge *j, const struct vm_area *a, const 
 		x->inode = v->inode;
 	}
 	return x->dev == v->dev && x->inode == v->inode;
+}
+
+/* A piece of which nothing but what was seen is known. */
+static struct vm_area unknown_piece(struct vm_judge *j, const struct vm_vma *v, uint64_t start)
+{
+	struct vm_objects *o = &j->scratch->objects;
+	struct vm_area piece = { .object = object_of(j, v),
+				 .anon = VM_NO_OBJECT,
+				 .sealed = VM_MAYBE,
+				 .account = VM_MAYBE,
+				 .flags_maybe = VM_TRACKED_FLAGS };
+
+	if (piece.object == VM_NO_OBJECT || !v->inode)
+		return piece;
+	piece.off = v->offset + (start - v->start);
+	if (!(v->mode & VM_MODE_S)) {
+		/* its own copies, if any, are unknown: so are its pages */
+		uint32_t base = vm_object_new(o, true, false, UINT64_MAX);
+
+		piece.anon = base == VM_NO_OBJECT ? base : vm_object_copies(o, base);
+	}
+	return piece;
 }
 
 /* One piece of an observed VMA: with the believed area there, or with none. */
@@ -69,14 +94,9 @@ static void adopt_piece(struct vm_judge *j, const struct vm_vma *v, const struct
 		piece = *a;
 		piece.off += start - a->start;
 	} else {
-		piece = (struct vm_area){ .object = object_of(j, v),
-					  .off = v->mode & VM_MODE_S
-							 ? v->offset + (start - v->start)
-							 : 0,
-					  .sealed = VM_MAYBE,
-					  .account = VM_MAYBE };
+		piece = unknown_piece(j, v, start);
 	}
-	if (piece.object == UINT32_MAX) {
+	if (piece.object == VM_NO_OBJECT) {
 		to->lost = true;
 		return;
 	}
@@ -168,8 +188,9 @@ void vm_begin(struct vm_judge *j, const struct vm_event *start)
 	/* A fresh child holds the executor and nothing else. */
 	s->n = 0;
 	s->lost = false;
+	vm_objects_name(&j->scratch->objects, VM_OBJECT_PAGES * j->info->layout.page_size);
 	object = vm_object_new(&j->scratch->objects, false, false, UINT64_MAX);
-	for (uint32_t i = 0; i < j->info->nown && object != UINT32_MAX; i++) {
+	for (uint32_t i = 0; i < j->info->nown && object != VM_NO_OBJECT; i++) {
 		const struct vm_vma *v = &j->info->own[i];
 
 		if (v->kind == VM_KIND_VSYSCALL)
@@ -178,6 +199,8 @@ void vm_begin(struct vm_judge *j, const struct vm_event *start)
 			.start = v->start,
 			.end = v->end,
 			.object = object,
+			.anon = VM_NO_OBJECT,
+			.flags_maybe = VM_TRACKED_FLAGS,
 			.prot = v->mode & (VM_MODE_R | VM_MODE_W | VM_MODE_X),
 			.shared = !!(v->mode & VM_MODE_S),
 			.sealed = VM_MAYBE,

@@ -15,14 +15,18 @@ uint32_t vm_runs_of_state(const struct vm_state *s, const struct vm_objects *o, 
 		run[n++] = (struct vm_run){
 			.start = a->start,
 			.end = a->end,
-			.off = a->shared || by_object ? a->off : 0,
+			.off = x->backed || by_object ? a->off : 0,
 			.inode = x->inode,
 			.dev = x->dev,
 			.object = a->object,
+			.anon = a->anon,
+			.backed = x->backed,
+			.flags = a->flags,
+			.flags_maybe = a->flags_maybe,
 			.mode = a->prot | (a->shared ? VM_MODE_S : 0),
 			.sealed = a->sealed,
 			.by_object = by_object,
-			.identified = !a->shared || x->identified,
+			.identified = !x->backed || x->identified,
 		};
 	}
 	return n;
@@ -44,6 +48,9 @@ uint32_t vm_runs_of_snapshot(const struct vm_snapshot *snap, bool seals_shown, s
 			.dev = v->dev,
 			.mode = v->mode,
 			.sealed = sealed,
+			.backed = v->inode != 0,
+			.flags = v->flags & VM_TRACKED_FLAGS,
+			.flags_maybe = v->flags_known ? 0 : VM_TRACKED_FLAGS,
 			.identified = true,
 		};
 	}
@@ -72,12 +79,14 @@ static bool same_backing(const struct vm_run *a, const struct vm_run *b, uint64_
 {
 	uint64_t aoff = a->off, boff = b->off;
 
-	if (a->by_object || a->mode & VM_MODE_S) {
+	if (!a->by_object && a->backed != b->backed)
+		return false;
+	if (a->by_object || a->backed) {
 		aoff += start - a->start;
 		boff += start - b->start;
 	}
 	if (a->by_object && b->by_object)
-		return a->object == b->object && aoff == boff;
+		return a->object == b->object && a->anon == b->anon && aoff == boff;
 	if (a->identified && b->identified && (a->dev != b->dev || a->inode != b->inode))
 		return false;
 	return aoff == boff;
@@ -98,6 +107,8 @@ static void compare_common(const struct vm_run *a, const struct vm_run *b, uint6
 		add(out, start, end, VM_DIFF_UNSEALED, a->mode, b->mode);
 	else if (a->sealed == VM_NO && b->sealed == VM_YES)
 		add(out, start, end, VM_DIFF_SEALED, a->mode, b->mode);
+	else if ((a->flags ^ b->flags) & ~(a->flags_maybe | b->flags_maybe))
+		add(out, start, end, VM_DIFF_FLAGS, a->mode, b->mode);
 }
 
 void vm_compare(const struct vm_run *a, uint32_t na, const struct vm_run *b, uint32_t nb,

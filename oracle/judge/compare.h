@@ -13,6 +13,7 @@ enum vm_diff_kind {
 	VM_DIFF_BACKING, /* another object, or another place in it */
 	VM_DIFF_UNSEALED,
 	VM_DIFF_SEALED,
+	VM_DIFF_FLAGS, /* other VmFlags */
 };
 
 struct vm_diff {
@@ -33,7 +34,9 @@ struct vm_diffs {
 struct vm_run {
 	uint64_t start, end;
 	uint64_t off, inode;
-	uint32_t dev, object;
+	uint64_t flags, flags_maybe; /* VM_TRACKED_FLAGS; unknown ones are not compared */
+	uint32_t dev, object, anon;
+	bool backed; /* by an inode */
 	uint8_t mode;
 	uint8_t sealed; /* enum vm_tri */
 	bool by_object; /* object says what is behind; else dev, inode, off do (if identified) */

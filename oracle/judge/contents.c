@@ -47,27 +47,32 @@ static void report(struct vm_judge *j, uint64_t addr, const struct vm_object_pag
 /* A present page: compare, then believe what was seen. */
 static void present(struct vm_judge *j, const struct vm_area *a, const struct vm_page *p)
 {
-	struct vm_object *x = &j->scratch->objects.object[a->object];
+	struct vm_objects *o = &j->scratch->objects;
 	uint64_t off = a->off + (p->addr - a->start);
-	uint32_t i = vm_object_from(x, off);
-	struct vm_object_page *e = i < x->npages && x->page[i].off == off ? &x->page[i] : NULL;
+	bool zero = false;
+	struct vm_object_page *e = vm_object_look(o, a->object, a->anon, off, &zero);
 
-	if (!e && x->zero && is_zero(&p->content))
+	if (!e && zero && is_zero(&p->content))
 		return;
-	if (differs(e, x->zero, &p->content))
+	if (e && e->known && e->rest_known && e->content.head == p->content.head &&
+	    e->content.rest == p->content.rest)
+		return;
+	if (differs(e, zero, &p->content))
 		report(j, p->addr, e, &p->content, is_zero(&p->content) ? "zeroed" : "changed");
-	if (!e)
-		e = vm_object_page(x, off);
+	if (!e) /* a copy would have an entry: it is the object's page */
+		e = vm_object_page(&o->object[a->object], off);
 	if (!e)
 		return;
 	e->content = p->content;
 	e->known = e->rest_known = true;
 }
 
-/* Believed pages of [from, to) of a private object that are not present: their bytes are gone. */
+/* Believed pages of [from, to) that only this mapping has and that are not present: their bytes are
+ * gone. */
 static void absent(struct vm_judge *j, const struct vm_area *a, uint64_t from, uint64_t to)
 {
-	struct vm_object *x = &j->scratch->objects.object[a->object];
+	struct vm_objects *o = &j->scratch->objects;
+	struct vm_object *x = &o->object[a->anon != VM_NO_OBJECT ? a->anon : a->object];
 	uint64_t end = a->off + (to - a->start);
 
 	if (a->shared)
@@ -76,10 +81,10 @@ static void absent(struct vm_judge *j, const struct vm_area *a, uint64_t from, u
 	     i < x->npages && x->page[i].off < end; i++) {
 		struct vm_object_page *e = &x->page[i];
 
-		if (e->known && e->rest_known && !is_zero(&e->content)) {
+		if (e->known && (e->rest_known || e->content.head) && !is_zero(&e->content)) {
 			report(j, a->start + (e->off - a->off), e, NULL, "lost");
 			e->content = (struct vm_content){ 0 };
-		} else if (!e->known) {
+		} else if (!e->known && a->anon == VM_NO_OBJECT) {
 			e->known = e->rest_known = true;
 			e->content = (struct vm_content){ 0 };
 		}

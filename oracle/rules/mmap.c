@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mmap(2) of anonymous memory. mm/mmap.c do_mmap(), __mmap_region() (6.12; vma.c from 6.13 on). */
+/* mmap(2). mm/mmap.c do_mmap(), __mmap_region() (6.12; vma.c from 6.13 on). */
 #include "oracle/rules/rule.h"
 
 #include <errno.h>
@@ -8,10 +8,23 @@
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
-#define MAP_TYPE_BITS 0xfu
+#define MAP_TYPE_BITS		 0xfu
+#define MAP_SHARED_VALIDATE_BITS 0x3u
 
 static const struct vm_cause no_file = { .text = "no file, not anonymous",
 					 .basis = "mm/mmap.c ksys_mmap_pgoff()" };
+static const struct vm_cause bad_offset = { .text = "offset not page aligned",
+					    .basis = "arch sys_mmap()" };
+static const struct vm_cause offset_wraps = { .text = "offset and length wrap",
+					      .basis = "mm/mmap.c do_mmap()" };
+static const struct vm_cause file_size = { .text = "offset and length beyond what a file can have",
+					   .basis = "mm/mmap.c file_mmap_ok()" };
+static const struct vm_cause not_legacy = {
+	.text = "MAP_SHARED_VALIDATE with a flag it does not know",
+	.basis = "mm/mmap.c do_mmap(): LEGACY_MAP_MASK"
+};
+static const struct vm_cause read_only = { .text = "shared and writable, file opened read-only",
+					   .basis = "mm/mmap.c do_mmap()" };
 static const struct vm_cause zero_len = { .text = "length is 0", .basis = "mm/mmap.c do_mmap()" };
 static const struct vm_cause len_wraps = { .text = "length wraps to 0",
 					   .basis = "mm/mmap.c do_mmap()" };
@@ -50,118 +63,183 @@ static const struct vm_cause shmem_commit = {
 	.resource = true
 };
 
-/* What is mapped, once the address is settled (fixed: at addr; else where the kernel chose). */
-static void map(struct vm_rule *r, bool chosen, uint64_t addr, uint64_t len)
-{
-	uint64_t prot = r->sc->arg[2], flags = r->sc->arg[3];
-	bool shared = (flags & MAP_TYPE_BITS) == MAP_SHARED;
-	uint64_t pages = len / r->info->layout.page_size, old = 0;
-	struct vm_step step = { .kind = VM_STEP_MAP,
-				.prot = vm_mode_of_prot(prot),
-				.shared = shared,
-				.chosen = chosen,
-				.start = chosen ? 0 : addr,
-				.end = chosen ? len : addr + len };
+/* What the call asks for. */
+struct request {
+	uint64_t addr, len, prot, flags, offset;
+	uint64_t object; /* enum vm_object_name; VM_OBJECT_NONE for anonymous memory */
+	bool shared;
+};
 
-	if (!chosen)
-		for (uint32_t i = vm_state_from(r->s, addr);
-		     i < r->s->n && r->s->area[i].start < addr + len; i++)
+/* Flags of the new VMA: do_mmap(). */
+static uint64_t new_flags(const struct vm_rule *r, const struct request *q)
+{
+	uint64_t flags = VM_MAY_ALL;
+
+	if (q->flags & MAP_NORESERVE && r->info->overcommit_memory != 2)
+		flags |= VM_BIT(VM_FLAG_NR);
+	if (q->object == VM_OBJECT_R0 && q->shared)
+		flags &= ~VM_BIT(VM_FLAG_MW);
+	return flags;
+}
+
+/* Is memory charged, and does that fail? Shared anonymous memory: only after the old mappings are
+ * gone. */
+static bool charge(struct vm_rule *r, const struct request *q, bool chosen, uint64_t new_vm_flags)
+{
+	uint64_t pages = q->len / r->info->layout.page_size, old = 0;
+	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = q->addr, .end = q->addr + q->len };
+	const struct vm_state *before = r->s;
+	enum vm_tri over;
+
+	if (new_vm_flags & VM_BIT(VM_FLAG_NR))
+		return false;
+	if (!q->shared) {
+		if (!(q->prot & PROT_WRITE))
+			return false;
+		/* what the replaced mappings had charged is given back */
+		for (uint32_t i = vm_state_from(r->s, q->addr);
+		     !chosen && i < r->s->n && r->s->area[i].start < q->addr + q->len; i++)
 			old += (r->s->area[i].end - r->s->area[i].start) /
 			       r->info->layout.page_size;
-	if (vm_fails(r, vm_over_rlimit(r, pages), ENOMEM, &rlimit))
-		return;
-	if (!shared && (prot & PROT_WRITE)) {
-		/* what the replaced mappings had charged is given back */
-		enum vm_tri over = vm_over_commit(r, pages > old ? pages - old : 0, pages);
-
-		if (chosen ? vm_fails(r, over, ENOMEM, &commit)
-			   : vm_fails_split(r, over, ENOMEM, &commit, addr, addr + len))
-			return;
+		over = vm_over_commit(r, pages > old ? pages - old : 0, pages);
+		return chosen ? vm_fails(r, over, ENOMEM, &commit)
+			      : vm_fails_split(r, over, ENOMEM, &commit, q->addr, q->addr + q->len);
 	}
-	if (shared) {
-		enum vm_tri over = vm_over_commit(r, pages, pages);
-		struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = addr, .end = addr + len };
-		const struct vm_state *before = r->s;
+	if (q->object)
+		return false;
+	over = vm_over_commit(r, pages, pages);
+	if (over != VM_NO && !chosen)
+		vm_does(r, &gap);
+	if (vm_fails(r, over, ENOMEM, &shmem_commit))
+		return true;
+	r->done.n = 0;
+	r->s = before;
+	return false;
+}
 
-		if (over != VM_NO && !chosen)
-			vm_does(r, &gap);
-		if (vm_fails(r, over, ENOMEM, &shmem_commit))
-			return;
-		r->done.n = 0;
-		r->s = before;
+/* What is mapped, once the address is settled (fixed: at addr; else where the kernel chose). */
+static void map(struct vm_rule *r, const struct request *q, bool chosen)
+{
+	uint64_t flags = new_flags(r, q);
+	struct vm_step step = { .kind = VM_STEP_MAP,
+				.prot = vm_mode_of_prot(q->prot),
+				.shared = q->shared,
+				.chosen = chosen,
+				.start = chosen ? 0 : q->addr,
+				.end = chosen ? q->len : q->addr + q->len,
+				.object = r->objects->named[q->object],
+				.off = q->object ? q->offset : 0,
+				.flags = flags };
+	struct vm_step copies = { .kind = VM_STEP_COPY, .chosen = chosen };
+
+	if (vm_fails(r, vm_over_rlimit(r, q->len / r->info->layout.page_size), ENOMEM, &rlimit) ||
+	    charge(r, q, chosen, flags))
+		return;
+	if (q->flags & MAP_POPULATE && q->object && !q->shared && q->prot & PROT_WRITE) {
+		/* populate_vma_page_range() writes to what may be written */
+		copies.start = step.start;
+		copies.end = step.end;
 	}
 	if (chosen) {
 		/* not shown in the working state: nothing is judged after it */
-		r->done.n = 1;
-		r->done.step[0] = step;
-		vm_succeeds_chosen(r, len);
+		r->done.n = 0;
+		r->done.step[r->done.n++] = step;
+		if (copies.end)
+			r->done.step[r->done.n++] = copies;
+		vm_succeeds_chosen(r, q->len);
 	} else {
 		vm_does(r, &step);
-		vm_succeeds(r, (int64_t)addr);
+		if (copies.end)
+			r->done.step[r->done.n++] = copies;
+		vm_succeeds(r, (int64_t)q->addr);
 	}
 }
 
-static void map_fixed(struct vm_rule *r, uint64_t addr, uint64_t len, uint64_t flags)
+/* do_mmap(), once there is an address: the type, and what the file allows. */
+static bool check_type(struct vm_rule *r, const struct request *q)
 {
-	uint64_t task = r->info->layout.task_size;
+	uint64_t type = q->flags & MAP_TYPE_BITS, page = r->info->layout.page_size;
+	/* MAP_SHARED_VALIDATE is for files only */
+	bool known = type == MAP_SHARED || type == MAP_PRIVATE ||
+		     (q->object && type == MAP_SHARED_VALIDATE_BITS);
 
-	if (vm_fails(r, vm_is(addr > task - len), ENOMEM, &beyond) ||
-	    vm_fails(r, vm_is(vm_unaligned(r, addr)), EINVAL, &unaligned) ||
-	    vm_fails(r, vm_below_min_addr(r, addr), EPERM, &min_addr))
-		return;
-	if (addr > task - len)
-		return; /* addr + len has no meaning from here on */
-	if (flags & MAP_FIXED_NOREPLACE &&
-	    vm_fails(r, vm_is(vm_state_any(r->s, addr, addr + len)), EEXIST, &exists))
-		return;
-	if (vm_fails(r,
-		     vm_is((flags & MAP_TYPE_BITS) != MAP_SHARED &&
-			   (flags & MAP_TYPE_BITS) != MAP_PRIVATE),
-		     EINVAL, &bad_type) ||
-	    vm_fails_split(r, vm_state_sealed(r->s, addr, addr + len), EPERM, &sealed, addr,
-			   addr + len))
-		return;
-	map(r, false, addr, len);
+	if (q->object &&
+	    vm_fails(r, vm_is(q->offset / page + q->len / page > (uint64_t)INT64_MAX / page),
+		     EOVERFLOW, &file_size))
+		return true;
+	if (q->object && type == MAP_SHARED_VALIDATE_BITS &&
+	    vm_fails(r, vm_is(q->flags & MAP_FIXED_NOREPLACE), EOPNOTSUPP, &not_legacy))
+		return true;
+	if (q->object && q->shared &&
+	    vm_fails(r, vm_is(q->prot & PROT_WRITE && q->object == VM_OBJECT_R0), EACCES,
+		     &read_only))
+		return true;
+	return vm_fails(r, vm_is(!known), EINVAL, &bad_type);
 }
 
-static void map_chosen(struct vm_rule *r, uint64_t addr, uint64_t len, uint64_t flags)
+static void map_fixed(struct vm_rule *r, const struct request *q)
+{
+	uint64_t task = r->info->layout.task_size, end = q->addr + q->len;
+
+	if (vm_fails(r, vm_is(q->addr > task - q->len), ENOMEM, &beyond) ||
+	    vm_fails(r, vm_is(vm_unaligned(r, q->addr)), EINVAL, &unaligned) ||
+	    vm_fails(r, vm_below_min_addr(r, q->addr), EPERM, &min_addr))
+		return;
+	if (q->addr > task - q->len)
+		return; /* addr + len has no meaning from here on */
+	if (q->flags & MAP_FIXED_NOREPLACE &&
+	    vm_fails(r, vm_is(vm_state_any(r->s, q->addr, end)), EEXIST, &exists))
+		return;
+	if (check_type(r, q) ||
+	    vm_fails_split(r, vm_state_sealed(r->s, q->addr, end), EPERM, &sealed, q->addr, end))
+		return;
+	map(r, q, false);
+}
+
+static void map_chosen(struct vm_rule *r, struct request *q)
 {
 	uint64_t min = vm_page_align(r, r->info->hint_min_addr), hint;
 	enum vm_tri taken;
 
 	/* round_hint_to_min() */
-	addr &= vm_page_mask(r);
-	hint = addr && addr < min ? min : addr;
-	taken = vm_hint_taken(r, &hint, len);
-	if (taken != VM_YES && vm_fails(r, vm_no_room(r, len), ENOMEM, &no_room))
+	q->addr &= vm_page_mask(r);
+	hint = q->addr && q->addr < min ? min : q->addr;
+	taken = vm_hint_taken(r, &hint, q->len);
+	if (taken != VM_YES && vm_fails(r, vm_no_room(r, q->len), ENOMEM, &no_room))
 		return;
-	if (taken != VM_YES && vm_no_room(r, len) == VM_MAYBE &&
+	if (taken != VM_YES && vm_no_room(r, q->len) == VM_MAYBE &&
 	    vm_fails(r, VM_MAYBE, EPERM, &min_addr))
 		return;
-	if (vm_fails(r,
-		     vm_is((flags & MAP_TYPE_BITS) != MAP_SHARED &&
-			   (flags & MAP_TYPE_BITS) != MAP_PRIVATE),
-		     EINVAL, &bad_type))
+	if (check_type(r, q))
 		return;
-	if (taken == VM_YES)
-		map(r, false, hint, len);
-	else
-		map(r, true, 0, len);
+	q->addr = hint;
+	map(r, q, taken != VM_YES);
 }
 
 void vm_rule_mmap(struct vm_rule *r)
 {
-	uint64_t addr = r->sc->arg[0], len = vm_page_align(r, r->sc->arg[1]);
-	uint64_t flags = r->sc->arg[3];
+	const uint64_t *arg = r->sc->arg;
+	struct request q = { .addr = arg[0],
+			     .len = vm_page_align(r, arg[1]),
+			     .prot = arg[2],
+			     .flags = arg[3],
+			     .object = arg[3] & MAP_ANONYMOUS ? VM_OBJECT_NONE : arg[4],
+			     .offset = arg[5] };
+	uint64_t pages = q.len / r->info->layout.page_size;
 
-	if (vm_fails(r, vm_is(!(flags & MAP_ANONYMOUS)), EBADF, &no_file) ||
-	    vm_stops(r, vm_is(!r->sc->arg[1]), EINVAL, &zero_len) ||
-	    vm_stops(r, vm_is(!len), ENOMEM, &len_wraps) ||
+	q.shared = (q.flags & MAP_TYPE_BITS) == MAP_SHARED ||
+		   (q.flags & MAP_TYPE_BITS) == MAP_SHARED_VALIDATE_BITS;
+	if (vm_fails(r, vm_is(vm_unaligned(r, q.offset)), EINVAL, &bad_offset) ||
+	    vm_fails(r, vm_is(!(q.flags & MAP_ANONYMOUS) && !q.object), EBADF, &no_file) ||
+	    vm_stops(r, vm_is(!arg[1]), EINVAL, &zero_len) ||
+	    vm_stops(r, vm_is(!q.len), ENOMEM, &len_wraps) ||
+	    vm_fails(r, vm_is(q.offset / r->info->layout.page_size + pages < pages), EOVERFLOW,
+		     &offset_wraps) ||
 	    vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||
-	    vm_stops(r, vm_is(len > r->info->layout.task_size), ENOMEM, &too_long))
+	    vm_stops(r, vm_is(q.len > r->info->layout.task_size), ENOMEM, &too_long))
 		return;
-	if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
-		map_fixed(r, addr, len, flags);
+	if (q.flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
+		map_fixed(r, &q);
 	else
-		map_chosen(r, addr, len, flags);
+		map_chosen(r, &q);
 }

@@ -23,6 +23,10 @@ static const struct vm_cause no_grow = {
 };
 static const struct vm_cause hole = { .text = "hole in the range",
 				      .basis = "mm/mprotect.c do_mprotect_pkey(); mprotect(2)" };
+static const struct vm_cause not_allowed = {
+	.text = "the file does not allow it",
+	.basis = "mm/mprotect.c do_mprotect_pkey(): VM_MAYWRITE"
+};
 static const struct vm_cause sealed = { .text = "sealed page in the range",
 					.basis = "mm/mprotect.c mprotect_fixup(); mseal.rst",
 					.seal = true };
@@ -42,7 +46,8 @@ static enum vm_tri charge_fails(struct vm_rule *r, uint32_t first, uint32_t next
 	uint64_t high = r->s->area[next - 1].end < end ? r->s->area[next - 1].end : end;
 	uint64_t pages = (high - low) / r->info->layout.page_size, more = pages;
 
-	if (a->shared || a->prot & VM_MODE_W || a->account == VM_YES)
+	if (a->shared || a->prot & VM_MODE_W || a->account == VM_YES ||
+	    a->flags & VM_BIT(VM_FLAG_NR))
 		return VM_NO;
 	/* VMAs that may have merged are charged as one */
 	for (; next < r->s->n && r->s->area[next].start == r->s->area[next - 1].end &&
@@ -67,6 +72,18 @@ static void protect_up_to(struct vm_rule *r, uint64_t start, uint64_t end)
 	}
 }
 
+/* Do VM_MAYREAD, VM_MAYWRITE, VM_MAYEXEC of a VMA refuse these rights? */
+static enum vm_tri may_not(const struct vm_area *a, uint64_t prot)
+{
+	uint64_t wanted = (prot & PROT_READ ? VM_BIT(VM_FLAG_MR) : 0) |
+			  (prot & PROT_WRITE ? VM_BIT(VM_FLAG_MW) : 0) |
+			  (prot & PROT_EXEC ? VM_BIT(VM_FLAG_ME) : 0);
+
+	if (wanted & a->flags_maybe)
+		return VM_MAYBE;
+	return vm_is(wanted & ~a->flags);
+}
+
 /*
  * VMAs are changed one at a time: a failure leaves those before it changed (prefix), which
  * mprotect(2) and mseal.rst allow. Only 6.10 and 6.11 looked at all seals first.
@@ -81,7 +98,8 @@ static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 		if (vm_stops(r, vm_is(i >= s->n || s->area[i].start > at), ENOMEM, &hole))
 			return;
 		next = vm_state_vma_next(s, i);
-		if (vm_fails(r, s->area[i].sealed, EPERM, &sealed))
+		if (vm_fails(r, may_not(&s->area[i], r->sc->arg[2]), EACCES, &not_allowed) ||
+		    vm_fails(r, s->area[i].sealed, EPERM, &sealed))
 			return;
 		if (r->sc->arg[2] & PROT_WRITE &&
 		    (vm_fails(r, vm_over_rlimit(r, (end - at) / r->info->layout.page_size), ENOMEM,

@@ -4,6 +4,7 @@
 static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, struct vm_state *s,
 		    struct vm_objects *o)
 {
+	bool reserve = !(st->flags & VM_BIT(VM_FLAG_NR));
 	struct vm_area a = {
 		.start = start,
 		.end = end,
@@ -12,12 +13,24 @@ static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, stru
 		.sealed = VM_NO,
 		/* accountable_mapping(): private and writable; shared anonymous memory is charged
 		   by shmem */
-		.account = !st->shared && (st->prot & VM_MODE_W) ? VM_YES : VM_NO,
+		.account = !st->shared && st->prot & VM_MODE_W && reserve ? VM_YES : VM_NO,
 		.begins = VM_MAYBE,
-		.object = vm_object_new(o, st->shared, true, st->shared ? end - start : UINT64_MAX),
+		.flags = st->flags,
+		.object = st->object,
+		.off = st->off,
+		.anon = VM_NO_OBJECT,
 	};
 
-	if (a.object == UINT32_MAX)
+	if (a.object == VM_NO_OBJECT) {
+		a.object =
+			vm_object_new(o, st->shared, true, st->shared ? end - start : UINT64_MAX);
+		a.off = 0;
+	} else if (!st->shared) {
+		a.anon = vm_object_copies(o, a.object);
+		if (a.anon == VM_NO_OBJECT)
+			a.object = VM_NO_OBJECT;
+	}
+	if (a.object == VM_NO_OBJECT)
 		s->lost = true;
 	else
 		vm_state_put(s, &a);
@@ -25,14 +38,20 @@ static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, stru
 
 static void protect_area(struct vm_area *a, uint8_t prot)
 {
-	if (!a->shared && (prot & VM_MODE_W)) {
+	if (!a->shared && prot & VM_MODE_W && !(a->flags & VM_BIT(VM_FLAG_NR))) {
 		if (!(a->prot & VM_MODE_W) && a->account == VM_NO)
 			a->account = VM_YES;
-	} else if (a->prot != prot && a->account == VM_YES) {
+	} else if (a->prot != prot && a->account == VM_YES && a->anon == VM_NO_OBJECT) {
 		/* mprotect_fixup(): given back only where no page was ever faulted */
 		a->account = VM_MAYBE;
 	}
 	a->prot = prot;
+}
+
+static void change_flags(struct vm_area *a, const struct vm_step *st)
+{
+	a->flags = (a->flags & ~st->clear) | st->flags;
+	a->flags_maybe &= ~(st->clear | st->flags);
 }
 
 static void change_areas(const struct vm_step *st, struct vm_state *s)
@@ -44,6 +63,8 @@ static void change_areas(const struct vm_step *st, struct vm_state *s)
 	for (i = vm_state_from(s, st->start); i < s->n && s->area[i].start < st->end; i++) {
 		if (st->kind == VM_STEP_SEAL)
 			s->area[i].sealed = VM_YES;
+		else if (st->kind == VM_STEP_FLAGS)
+			change_flags(&s->area[i], st);
 		else
 			protect_area(&s->area[i], st->prot);
 		s->area[i].begins = VM_MAYBE;
@@ -52,17 +73,26 @@ static void change_areas(const struct vm_step *st, struct vm_state *s)
 		s->area[i].begins = VM_MAYBE;
 }
 
-/* MREMAP_DONTUNMAP: the VMA stays as it is; private pages are new ones, a shared object is the
- * same. */
+/* Pages of its own that a mapping had are gone or elsewhere: it starts anew, zero or the object's.
+ */
+static bool fresh_pages(struct vm_area *a, struct vm_objects *o)
+{
+	if (a->shared)
+		return true;
+	if (a->anon != VM_NO_OBJECT)
+		return (a->anon = vm_object_copies(o, a->object)) != VM_NO_OBJECT;
+	a->object = vm_object_new(o, false, true, UINT64_MAX);
+	a->off = 0;
+	return a->object != VM_NO_OBJECT;
+}
+
+/* MREMAP_DONTUNMAP: the VMA stays, but for its locks (mm/mremap.c dontunmap_complete()). */
 static void leave_source(const struct vm_area *a, struct vm_state *s, struct vm_objects *o)
 {
 	struct vm_area *left = &s->area[vm_state_from(s, a->start)];
 
-	if (a->shared)
-		return;
-	left->object = vm_object_new(o, false, true, UINT64_MAX);
-	left->off = 0;
-	if (left->object == UINT32_MAX)
+	left->flags &= ~(VM_BIT(VM_FLAG_LO) | VM_BIT(VM_FLAG_LF));
+	if (!fresh_pages(left, o))
 		s->lost = true;
 }
 
@@ -116,38 +146,54 @@ static void extend(const struct vm_step *st, uint64_t start, uint64_t end, uint6
 	a.end = end;
 	a.begins = st->kind == VM_STEP_EXTEND ? VM_NO : VM_MAYBE;
 	a.off = from->off + (st->kind == VM_STEP_EXTEND ? start : like) - from->start;
-	if (!from->shared) {
-		a.object = vm_object_new(o, false, true, UINT64_MAX);
-		a.off = 0;
-	}
-	if (a.object == UINT32_MAX)
+	if (!fresh_pages(&a, o))
 		s->lost = true;
 	else
 		vm_state_put(s, &a);
 }
 
-static void write_pages(const struct vm_step *st, struct vm_state *s, struct vm_objects *o,
-			uint64_t page_size)
+/* The entry that a write to a page changes: a private mapping of an object gets its own copy. */
+static struct vm_object_page *page_to_write(struct vm_objects *o, const struct vm_area *a,
+					    uint64_t off)
 {
-	for (uint64_t at = st->start; at < st->end; at += page_size) {
+	struct vm_object_page *seen, *p;
+	struct vm_object_page was;
+	bool zero = false;
+
+	if (a->anon == VM_NO_OBJECT)
+		return vm_object_page(&o->object[a->object], off);
+	seen = vm_object_look(o, a->object, a->anon, off, &zero);
+	was = seen ? *seen
+		   : (struct vm_object_page){ .off = off, .known = zero, .rest_known = zero };
+	p = vm_object_page(&o->object[a->anon], off);
+	if (p)
+		*p = was;
+	return p;
+}
+
+static void write_pages(const struct vm_step *st, uint64_t base, struct vm_state *s,
+			struct vm_objects *o, uint64_t page_size)
+{
+	for (uint64_t at = base + st->start; at < base + st->end; at += page_size) {
 		const struct vm_area *a = vm_state_at(s, at);
-		uint64_t index = (at - st->start) / page_size;
+		uint64_t index = (at - base - st->start) / page_size;
 		struct vm_object_page *p;
 
-		if (!a)
+		if (!a || (st->kind == VM_STEP_COPY &&
+			   a->off + (at - a->start) >= o->object[a->object].size))
 			continue;
-		p = vm_object_page(&o->object[a->object], a->off + (at - a->start));
+		p = page_to_write(o, a, a->off + (at - a->start));
 		if (!p) {
 			s->lost = true;
 			return;
 		}
 		if (st->kind == VM_STEP_FILL) {
 			p->content = vm_content_of_tag(vm_fill_tag(st->call, index), page_size);
-			p->rest_known = true;
-		} else {
+			p->known = p->rest_known = true;
+		} else if (st->kind == VM_STEP_WRITE) {
+			p->known = true;
 			p->content.head = vm_write_word(st->call, index);
 		}
-		p->known = true;
 	}
 }
 
@@ -178,6 +224,7 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 			break;
 		case VM_STEP_PROTECT:
 		case VM_STEP_SEAL:
+		case VM_STEP_FLAGS:
 			change_areas(st, s);
 			break;
 		case VM_STEP_MOVE:
@@ -189,6 +236,9 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 		case VM_STEP_DUPLICATE:
 			extend(st, base + st->start, base + st->end, st->to, s, o);
 			break;
+		case VM_STEP_RESIZE:
+			vm_object_resize(o, st->object, st->end, page_size);
+			break;
 		case VM_STEP_SPLIT:
 			maybe_split(s, st->start);
 			maybe_split(s, st->end);
@@ -196,7 +246,8 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 		case VM_STEP_FILL:
 
 		case VM_STEP_WRITE:
-			write_pages(st, s, o, page_size);
+		case VM_STEP_COPY:
+			write_pages(st, base, s, o, page_size);
 			break;
 		}
 	}

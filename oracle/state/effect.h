@@ -6,16 +6,19 @@
 #include "oracle/state/object.h"
 
 enum vm_step_kind {
-	VM_STEP_UNMAP,	   /* [start, end) */
-	VM_STEP_MAP,	   /* [start, end): a new anonymous object with prot, shared */
+	VM_STEP_UNMAP, /* [start, end) */
+	VM_STEP_MAP, /* [start, end) with prot, shared, flags: of `object` at `off`, or anonymous */
 	VM_STEP_PROTECT,   /* mapped pages of [start, end) get prot */
 	VM_STEP_SEAL,	   /* mapped pages of [start, end) are sealed */
 	VM_STEP_MOVE,	   /* mapped pages of [start, end) to `to`, holes kept as holes, see keep */
 	VM_STEP_EXTEND,	   /* [start, end) is mapped as a continuation of the page at `to` */
 	VM_STEP_DUPLICATE, /* [start, end) maps the object at `to` once more (mremap, old_len 0) */
 	VM_STEP_SPLIT,	   /* VMAs may have been split at start and end, no page changed */
+	VM_STEP_FLAGS,	   /* mapped pages of [start, end): VmFlags `clear` go, `flags` come */
+	VM_STEP_RESIZE,	   /* `object` gets `end` bytes */
 	VM_STEP_FILL,	   /* pages of [start, end) get the tags of call `call` */
 	VM_STEP_WRITE,	   /* ... their first words */
+	VM_STEP_COPY, /* private mappings of objects get their own copies of these pages now */
 };
 
 struct vm_step {
@@ -27,6 +30,9 @@ struct vm_step {
 			to */
 	uint8_t call; /* FILL, WRITE: index of the call in the program */
 	uint64_t start, end, to;
+	uint32_t object;       /* MAP: VM_NO_OBJECT for anonymous memory; RESIZE */
+	uint64_t off;	       /* MAP: where in the object */
+	uint64_t flags, clear; /* MAP, FLAGS: as vm_area.flags */
 };
 
 #define VM_EFFECT_MAX 8

@@ -22,7 +22,7 @@ void vm_objects_truncate(struct vm_objects *o, uint32_t n)
 	o->n = n;
 }
 
-uint32_t vm_object_new(struct vm_objects *o, bool shared, bool zero, uint64_t size)
+uint32_t vm_object_new(struct vm_objects *o, bool backed, bool zero, uint64_t size)
 {
 	struct vm_object *x;
 
@@ -38,8 +38,9 @@ uint32_t vm_object_new(struct vm_objects *o, bool shared, bool zero, uint64_t si
 	}
 	/* The page array of an earlier user of this place is kept and used again. */
 	x = &o->object[o->n];
-	x->shared = shared;
+	x->backed = backed;
 	x->zero = zero;
+	x->base = VM_NO_OBJECT;
 	x->identified = false;
 	x->dev = 0;
 	x->inode = 0;
@@ -85,4 +86,70 @@ struct vm_object_page *vm_object_page(struct vm_object *object, uint64_t off)
 						   .known = object->zero,
 						   .rest_known = object->zero };
 	return &object->page[i];
+}
+
+uint32_t vm_object_copies(struct vm_objects *o, uint32_t base)
+{
+	uint32_t i = vm_object_new(o, false, false, UINT64_MAX);
+
+	if (i != VM_NO_OBJECT)
+		o->object[i].base = base;
+	return i;
+}
+
+struct vm_object_page *vm_object_look(struct vm_objects *o, uint32_t object, uint32_t anon,
+				      uint64_t off, bool *zero)
+{
+	struct vm_object *x = &o->object[object];
+	uint32_t i;
+
+	if (anon != VM_NO_OBJECT) {
+		struct vm_object *copies = &o->object[anon];
+
+		i = vm_object_from(copies, off);
+		if (i < copies->npages && copies->page[i].off == off)
+			return &copies->page[i];
+	}
+	i = vm_object_from(x, off);
+	*zero = x->zero;
+	return i < x->npages && x->page[i].off == off ? &x->page[i] : NULL;
+}
+
+static void cut_page(struct vm_object *x, uint64_t size, uint64_t page_size)
+{
+	struct vm_object_page *p;
+	uint64_t rest = size % page_size;
+
+	if (!rest)
+		return;
+	if (x->zero && (vm_object_from(x, size - rest) == x->npages ||
+			x->page[vm_object_from(x, size - rest)].off != size - rest))
+		return; /* zero stays zero */
+	p = vm_object_page(x, size - rest);
+	if (!p)
+		return;
+	p->rest_known = false;
+	if (rest < sizeof(p->content.head))
+		p->known = false;
+}
+
+void vm_object_resize(struct vm_objects *o, uint32_t object, uint64_t size, uint64_t page_size)
+{
+	struct vm_object *x = &o->object[object];
+	uint64_t end = (size + page_size - 1) & ~(page_size - 1);
+
+	if (size < x->size)
+		cut_page(x, size, page_size);
+	for (uint32_t i = 0; i < o->n; i++)
+		if (i == object || o->object[i].base == object)
+			o->object[i].npages = vm_object_from(&o->object[i], end);
+	x->size = size;
+}
+
+void vm_objects_name(struct vm_objects *o, uint64_t size)
+{
+	o->named[VM_OBJECT_NONE] = VM_NO_OBJECT;
+	for (unsigned int i = 1; i < VM_OBJECT_COUNT; i++)
+		o->named[i] = i == VM_OBJECT_R0 ? o->named[VM_OBJECT_M0]
+						: vm_object_new(o, true, true, size);
 }

@@ -18,12 +18,15 @@ struct vm_object_page {
 };
 
 struct vm_object {
-	bool shared;
+	bool backed;	 /* has an inode: shared memory or a file; else private anonymous memory, or
+			    copies of pages */
 	bool zero;	 /* pages without an entry are zero; else unknown */
 	bool identified; /* dev and inode were seen in maps */
 	uint32_t dev;
 	uint64_t inode;
-	uint64_t size; /* bytes that can be touched; UINT64_MAX for private anonymous memory */
+	uint32_t base; /* copies: the object that pages without an entry come from; else
+			  VM_NO_OBJECT */
+	uint64_t size; /* bytes that can be touched; UINT64_MAX for memory without an inode */
 	uint32_t npages, cap;
 	struct vm_object_page *page; /* sorted by off */
 };
@@ -31,6 +34,7 @@ struct vm_object {
 struct vm_objects {
 	uint32_t n, cap;
 	struct vm_object *object;
+	uint32_t named[VM_OBJECT_COUNT]; /* the objects of programs; m0 and r0 are one */
 };
 
 void vm_objects_free(struct vm_objects *o);
@@ -40,7 +44,26 @@ void vm_objects_reset(struct vm_objects *o);
 void vm_objects_truncate(struct vm_objects *o, uint32_t n);
 
 /* A new object; UINT32_MAX if memory ran out (belief is then lost by the caller). */
-uint32_t vm_object_new(struct vm_objects *o, bool shared, bool zero, uint64_t size);
+uint32_t vm_object_new(struct vm_objects *o, bool backed, bool zero, uint64_t size);
+
+/* Make the objects of programs, `size` bytes long and zero. */
+void vm_objects_name(struct vm_objects *o, uint64_t size);
+
+/* A place for a private mapping's own copies of pages of `base`. */
+uint32_t vm_object_copies(struct vm_objects *o, uint32_t base);
+
+/*
+ * What is believed of the page at `off` as mapped by an area with this object and these copies: its
+ * entry, or NULL if it has its object's default (*zero: known to be zero).
+ */
+struct vm_object_page *vm_object_look(struct vm_objects *o, uint32_t object, uint32_t anon,
+				      uint64_t off, bool *zero);
+
+/*
+ * The object gets `size` bytes: pages beyond are gone, from private mappings too; a page that is
+ * cut keeps only what lies before.
+ */
+void vm_object_resize(struct vm_objects *o, uint32_t object, uint64_t size, uint64_t page_size);
 
 /* First entry of `object` at or after `off`. */
 uint32_t vm_object_from(const struct vm_object *object, uint64_t off);

@@ -172,20 +172,35 @@ void vm_state_put(struct vm_state *s, const struct vm_area *a)
 		s->area[i + 1].begins = VM_MAYBE;
 }
 
+/* Do two neighbours certainly differ in what VMAs must have in common? */
+static bool differ(const struct vm_area *a, const struct vm_area *b)
+{
+	if (a->prot != b->prot || a->shared != b->shared || a->own != b->own)
+		return true;
+	if ((a->flags ^ b->flags) & ~(a->flags_maybe | b->flags_maybe))
+		return true;
+	return a->sealed != b->sealed && a->sealed != VM_MAYBE && b->sealed != VM_MAYBE;
+}
+
+/* Mappings of one inode merge only where offsets go on. `objects` say what has one: see object.h.
+ */
+static bool apart(const struct vm_area *a, const struct vm_area *b)
+{
+	bool inode = a->shared || a->anon != VM_NO_OBJECT,
+	     other = b->shared || b->anon != VM_NO_OBJECT;
+
+	if (inode != other)
+		return true;
+	return inode && (a->object != b->object || a->off + (a->end - a->start) != b->off);
+}
+
 void vm_state_settle(struct vm_state *s)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct vm_area *a = &s->area[i];
 		const struct vm_area *b = i ? &s->area[i - 1] : NULL;
 
-		if (!b || b->end != a->start || b->prot != a->prot || b->shared != a->shared ||
-		    b->own != a->own ||
-		    (b->sealed != a->sealed && b->sealed != VM_MAYBE && a->sealed != VM_MAYBE)) {
-			a->begins = VM_YES;
-			continue;
-		}
-		/* One object of shared memory: neighbours merge only where offsets go on. */
-		if (a->shared && (b->object != a->object || b->off + (b->end - b->start) != a->off))
+		if (!b || b->end != a->start || differ(b, a) || apart(b, a))
 			a->begins = VM_YES;
 	}
 }

@@ -13,15 +13,35 @@
 enum vm_tri { VM_NO, VM_YES, VM_MAYBE };
 
 #define VM_STATE_MAX_AREAS 640
+#define VM_NO_OBJECT	   UINT32_MAX
+
+#define VM_BIT(flag) (1ull << (flag))
+
+/* What a new mapping may be made by mprotect, unless its file says otherwise. */
+#define VM_MAY_ALL (VM_BIT(VM_FLAG_MR) | VM_BIT(VM_FLAG_MW) | VM_BIT(VM_FLAG_ME))
+
+/*
+ * VmFlags that are believed in, compared, and keep VMAs apart. Not among them: rd wr ex sh ms (prot
+ * and shared), sl and ac (facts of their own), sd (VM_SOFTDIRTY: any change of a VMA sets it,
+ * merging ignores it), and those that only drivers, keys or debugging features set.
+ */
+#define VM_TRACKED_FLAGS                                                                           \
+	(VM_MAY_ALL | VM_BIT(VM_FLAG_GD) | VM_BIT(VM_FLAG_LO) | VM_BIT(VM_FLAG_LF) |               \
+	 VM_BIT(VM_FLAG_SR) | VM_BIT(VM_FLAG_RR) | VM_BIT(VM_FLAG_DC) | VM_BIT(VM_FLAG_NR) |       \
+	 VM_BIT(VM_FLAG_HT) | VM_BIT(VM_FLAG_WF) | VM_BIT(VM_FLAG_DD) | VM_BIT(VM_FLAG_HG) |       \
+	 VM_BIT(VM_FLAG_NH) | VM_BIT(VM_FLAG_MG) | VM_BIT(VM_FLAG_DP))
 
 struct vm_area {
 	uint64_t start, end;
 	uint64_t off;	 /* byte offset in the object of `start` */
-	uint32_t object; /* in the object store */
-	uint8_t prot;	 /* VM_MODE_R | W | X */
-	uint8_t shared;	 /* MAP_SHARED (VM_MAYSHARE) */
-	uint8_t sealed;	 /* enum vm_tri */
-	uint8_t account; /* enum vm_tri: VM_ACCOUNT, charged against the commit limit */
+	uint32_t object; /* in the object store: what is mapped */
+	uint32_t anon; /* private mapping of an inode: its own copies of pages; else VM_NO_OBJECT */
+	uint64_t flags;	      /* VmFlags among VM_TRACKED_FLAGS, as 1 << VM_FLAG_* */
+	uint64_t flags_maybe; /* those of them that are unknown */
+	uint8_t prot;	      /* VM_MODE_R | W | X */
+	uint8_t shared;	      /* MAP_SHARED (VM_MAYSHARE) */
+	uint8_t sealed;	      /* enum vm_tri */
+	uint8_t account;      /* enum vm_tri: VM_ACCOUNT, charged against the commit limit */
 	/*
 	 * enum vm_tri: does a VMA begin at `start`, though the page before is mapped too? As
 	 * observed where the layout was; otherwise carried: splits are certain where attributes

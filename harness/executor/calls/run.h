@@ -9,6 +9,12 @@
 int64_t vm_run_syscall(const struct vm_syscall *sc);
 
 /*
+ * The descriptor of an object (enum vm_object_name), which is made when it is first asked for in this
+ * process; -1 for none, or if it cannot be made.
+ */
+int vm_run_object(uint64_t object);
+
+/*
  * Touch (VM_OP_READ, VM_OP_WRITE, VM_OP_FILL) the pages of a range, beginning with its page number
  * `from`. Fills in status, result (pages done, those before `from` counted) and the signal.
  */

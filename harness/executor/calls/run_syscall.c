@@ -13,7 +13,7 @@ int64_t vm_run_syscall(const struct vm_syscall *sc)
 	for (unsigned int i = 0; i < desc->nargs; i++) {
 		a[i] = sc->arg[i];
 		if (desc->arg[i].kind == VM_ARG_OBJECT)
-			a[i] = (uint64_t)-1; /* object 0: no file */
+			a[i] = (uint64_t)vm_run_object(sc->arg[i]);
 	}
 	ret = syscall(desc->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 	return ret == -1 ? -errno : ret;
