@@ -403,6 +403,14 @@ static void test_rlimit(void **state)
 	SAYS(b, "6.12", "mremap p0+2 -> p16+2 " DU "|fixed",
 	     "ENOMEM (RLIMIT_AS or RLIMIT_DATA) {unmap p16+2}; "
 	     "= p16 {unmap p16+2, move p0+2 to p16 keep}");
+	/* remap_move() asks for each VMA that stays */
+	SAYS(b, "6.18", "mremap p0+4 -> p16+4 " DU "|fixed",
+	     "ENOMEM (RLIMIT_AS or RLIMIT_DATA) {unmap p16+2}; "
+	     "ENOMEM (RLIMIT_AS or RLIMIT_DATA) {move p0+2 to p16 keep, unmap p18+2}; "
+	     "= p16 {move p0+4 to p16 keep}");
+	b->info.rlimit_as = PAGE;
+	SAYS(b, "6.18", "mremap p0+4 -> p16+4 " DU "|fixed",
+	     "ENOMEM (RLIMIT_AS or RLIMIT_DATA) {unmap p16+2}");
 	b->info.rlimit_as = UINT64_MAX;
 	b->info.rlimit_data = 1;
 	BOTH_SAY(b, "mremap p2+2 to 3 pages 0",
