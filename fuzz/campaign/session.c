@@ -130,6 +130,9 @@ static int store(struct vm_session *s, const struct vm_program *prog, const stru
 	if (!t)
 		return 0;
 	atomic_fetch_add(&t->count, 1);
+	/* A title that an earlier run in this folder took for less, under another contract. */
+	if (v->severity > t->severity)
+		t->severity = v->severity;
 	/* What a replay did not show may be shown by the next program that has it. */
 	if (!fresh && atomic_load(&t->tries) < VM_MAX_TRIES)
 		fresh = atomic_compare_exchange_strong(&t->state, &flaky, VM_TITLE_PENDING);

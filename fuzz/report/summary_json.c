@@ -11,8 +11,8 @@
 static void put_strictness(struct vm_json *j, const struct vm_stats *s)
 {
 	vm_json_open(j, "strictness", '{');
-	for (uint8_t op = 0; op < VM_OP_COUNT; op++) {
-		vm_json_open(j, vm_call_desc(op)->name, '{');
+	for (unsigned int op = 0; op < VM_OP_COUNT; op++) {
+		vm_json_open(j, vm_call_desc((uint8_t)op)->name, '{');
 		vm_json_number(j, "exact", atomic_load(&s->strictness[op][VM_EXACT]));
 		vm_json_number(j, "set", atomic_load(&s->strictness[op][VM_SET_VALUED]));
 		vm_json_number(j, "silent", atomic_load(&s->strictness[op][VM_SILENT]));
