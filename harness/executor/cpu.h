@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Which CPU programs run on. */
+#ifndef VM_CPU_H
+#define VM_CPU_H
+
+/*
+ * Before each child is started: stay, with the children, on the CPU that the scheduler chose last.
+ * Parent and child take turns, and waking each other across CPUs costs as much as the calls of a
+ * program. Every 64th program runs where the scheduler likes, and the next ones stay there.
+ */
+void vm_cpu_stay(void);
+
+#endif
