@@ -68,7 +68,8 @@ static void map(struct vm_rule *r, bool chosen, uint64_t addr, uint64_t len)
 		     i < r->s->n && r->s->area[i].start < addr + len; i++)
 			old += (r->s->area[i].end - r->s->area[i].start) /
 			       r->info->layout.page_size;
-	if (vm_fails(r, vm_over_rlimit(r, pages), ENOMEM, &rlimit))
+	if (chosen ? vm_fails(r, vm_over_rlimit(r, pages), ENOMEM, &rlimit)
+		   : vm_fails_split(r, vm_over_rlimit(r, pages), ENOMEM, &rlimit, addr, addr + len))
 		return;
 	if (!shared && (prot & PROT_WRITE)) {
 		/* what the replaced mappings had charged is given back */

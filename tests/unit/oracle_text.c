@@ -101,6 +101,7 @@ void state_of_text(const char *text, struct vm_state *s, struct vm_objects *o)
 		area[len] = 0;
 		s->area[s->n] = (struct vm_area){ .begins = begins };
 		area_of_text(area, &s->area[s->n], o);
+		assert_true(!s->n || s->area[s->n - 1].end <= s->area[s->n].start);
 		if (s->n && s->area[s->n - 1].end != s->area[s->n].start)
 			s->area[s->n].begins = VM_YES;
 		s->n++;
