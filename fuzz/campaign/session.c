@@ -163,7 +163,7 @@ static int digest(struct vm_session *s, const struct vm_program *prog, struct vm
 {
 	const struct vm_judgement *j = &s->judgement;
 
-	vm_session_judge(s);
+	vm_session_judge(s, result->executor_died);
 	count_run(s, &s->trace, j);
 	result->nfeatures = j->nfeatures;
 	memcpy(result->feature, j->feature, j->nfeatures * sizeof(j->feature[0]));
@@ -189,8 +189,10 @@ int vm_session_wait(struct vm_session *s, struct vm_result *result, char *err, s
 	vm_in_flight_drop(s->in_flight, result->id);
 	result->executor_died = ret == 0;
 	result->new_violation = false;
-	if (ret == 0)
+	if (ret == 0) {
 		atomic_fetch_add(&s->stats->executor_restarts, 1);
+		fprintf(stderr, "vmafuzz: %s\n", err);
+	}
 	return digest(s, s->flying[result->id % VM_TARGET_MAX_INFLIGHT], result, err, errlen);
 }
 
