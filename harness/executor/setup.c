@@ -123,43 +123,15 @@ void vm_setup_fresh_area(struct vm_executor *ex)
 	map_shared(ex->area, sizeof(*ex->area), MAP_FIXED);
 }
 
-/* All VMAs of this process, in area->obs.own. */
-static bool look_at_own(struct vm_executor *ex)
+static int look_at_own(struct vm_executor *ex)
 {
 	struct vm_observer *o = &ex->area->obs;
 	struct vm_layout nowhere = { .page_size = ex->info.layout.page_size };
 	struct vm_observe_ways none = { 0 };
-	bool seen;
 
 	/* With TASK_SIZE 0 all VMAs are own. */
 	vm_observer_init(o, ex->area->text, &nowhere, &none, NULL, 0);
-	seen = vm_observe_text(o) == (VM_SEEN_MAPS | VM_SEEN_OWN);
-	vm_observer_close(o);
-	return seen;
-}
-
-static int look_in_child(struct vm_executor *ex)
-{
-	return look_at_own(ex) ? 0 : 1;
-}
-
-/*
- * What a program maps next to our own anonymous memory must not merge with it: a flag that no
- * program can set keeps the two apart.
- */
-static void keep_apart(struct vm_executor *ex)
-{
-	const struct vm_observer *o = &ex->area->obs;
-
-	if (!look_at_own(ex))
-		vm_die("cannot read /proc/self/maps");
-	for (uint32_t i = 0; i < o->nown; i++) {
-		const struct vm_vma *vma = &o->own[i];
-
-		if (!vma->inode && vma->mode & VM_MODE_W && vma->kind != VM_KIND_STACK)
-			madvise((void *)(uintptr_t)vma->start, vma->end - vma->start,
-				MADV_DONTDUMP);
-	}
+	return vm_observe_text(o) == (VM_SEEN_MAPS | VM_SEEN_OWN) ? 0 : 1;
 }
 
 static void add_guard(struct vm_target_info *info, uint64_t start, uint64_t end)
@@ -208,8 +180,7 @@ void vm_setup_own(struct vm_executor *ex)
 	const struct vm_observer *o = &ex->area->obs;
 	int status;
 
-	keep_apart(ex);
-	if (!vm_in_child(ex, look_in_child, &status) || status)
+	if (!vm_in_child(ex, look_at_own, &status) || status)
 		vm_die("a fresh child cannot read its /proc/self/maps");
 	if (o->nown > VM_MAX_OWN)
 		vm_die("the executor has more than %d mappings", VM_MAX_OWN);

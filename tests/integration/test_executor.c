@@ -244,8 +244,8 @@ static void test_ways_agree(void **state)
 
 	(void)state;
 	memset(&text, 0, sizeof(text));
-	for (uint8_t observe = VM_OBSERVE_FULL; observe <= VM_OBSERVE_MAPS; observe++) {
-		run(sample, observe, 0);
+	for (int observe = VM_OBSERVE_FULL; observe <= VM_OBSERVE_MAPS; observe++) {
+		run(sample, (uint8_t)observe, 0);
 		raw_run(&host, &prog, VM_RUN_FULL_TEXT, &text);
 		assert_int_equal(text.nevents, trace.nevents);
 		for (uint32_t i = 0; i < trace.nevents; i++) {
