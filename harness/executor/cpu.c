@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <sched.h>
-#include <stdint.h>
-
 #include "harness/executor/cpu.h"
 
 #define STAY_PROGRAMS 64
-
-static struct {
-	uint32_t programs;
-	cpu_set_t allowed; /* at the start; empty: leave it alone */
-} state;
 
 static void stay_here(void)
 {
@@ -23,16 +15,16 @@ static void stay_here(void)
 	sched_setaffinity(0, sizeof(here), &here);
 }
 
-void vm_cpu_stay(void)
+void vm_cpu_stay(struct vm_cpu *c)
 {
-	uint32_t turn = state.programs++ % STAY_PROGRAMS;
+	uint32_t turn = c->programs++ % STAY_PROGRAMS;
 
-	if (state.programs == 1 && sched_getaffinity(0, sizeof(state.allowed), &state.allowed))
-		CPU_ZERO(&state.allowed); /* more CPUs than the set has room for */
-	if (CPU_COUNT(&state.allowed) < 2)
+	if (c->programs == 1 && sched_getaffinity(0, sizeof(c->allowed), &c->allowed))
+		CPU_ZERO(&c->allowed); /* more CPUs than the set has room for */
+	if (CPU_COUNT(&c->allowed) < 2)
 		return;
 	if (turn == 0)
-		sched_setaffinity(0, sizeof(state.allowed), &state.allowed);
+		sched_setaffinity(0, sizeof(c->allowed), &c->allowed);
 	else if (turn == 1)
 		stay_here();
 }

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "harness/executor/child.h"
-#include "harness/executor/cpu.h"
 #include "harness/executor/run.h"
 #include "harness/executor/setup.h"
 
@@ -102,7 +101,6 @@ bool vm_run_program(struct vm_executor *ex, const struct vm_run_request *req,
 {
 	pid_t child;
 
-	vm_cpu_stay();
 	atomic_store(&ex->area->log_len, 0);
 	child = vm_run_fork();
 	if (child < 0)
