@@ -24,18 +24,19 @@
 
 /*
  * What a child writes. Shared memory: the parent believes nothing in it without a check. A child
- * has a page fault for each page that it touches first, so what every program needs is close
- * together.
+ * has a page fault for each page that it touches first, so what most programs need begins on a
+ * page.
  */
+#define VM_ON_A_PAGE __attribute__((aligned(4096)))
 struct vm_area {
 	_Atomic uint64_t log_len; /* valid bytes of log[] */
 	struct vm_fault fault;
 	struct vm_program prog;
-	struct vm_observer obs;
-	struct vm_event_writer writer;
-	char text[VM_OBSERVE_TEXT] __attribute__((aligned(64))); /* of obs */
+	struct vm_observer obs VM_ON_A_PAGE;
+	struct vm_event_writer writer VM_ON_A_PAGE;
+	char text[VM_OBSERVE_TEXT] VM_ON_A_PAGE; /* of obs */
 	uint8_t altstack[VM_ALTSTACK_SIZE];
-	uint8_t log[VM_LOG_CAP];
+	uint8_t log[VM_LOG_CAP] VM_ON_A_PAGE;
 	struct vm_inject inject;
 };
 
