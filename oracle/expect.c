@@ -6,7 +6,10 @@
 
 static bool applies(const struct vm_expect *x, const struct vm_profile *p)
 {
-	return !x->profile[0] || (!strcmp(x->profile, p->name)) != x->negated_profile;
+	if (!x->profile[0])
+		return true;
+	/* what is said of some versions says nothing of a kernel without a profile */
+	return p->exact && (!strcmp(x->profile, p->name)) != x->negated_profile;
 }
 
 static const struct vm_event *event_of_call(const struct vm_trace *trace, unsigned int call,
@@ -170,7 +173,7 @@ static const char *check_page(const struct vm_state_expect *x, const struct vm_t
 	if (x->words & VM_STATE_UNSEALED && v->flags >> VM_FLAG_SL & 1)
 		return "is sealed";
 	if (x->words & (VM_STATE_ZERO | VM_STATE_FROM) && !(s->mask & VM_SEEN_CONTENTS))
-		return "has unobserved bytes";
+		return trace->info.features & VM_HAS_PROC_MEM ? "has unobserved bytes" : NULL;
 	if (x->words & VM_STATE_ZERO && !p && v->mode & VM_MODE_S)
 		return "is not present: read it first to see its bytes";
 	if (x->words & VM_STATE_ZERO && p && (p->content.head || p->content.rest))

@@ -16,6 +16,7 @@ struct vm_executor;
 struct vm_inject {
 	uint32_t refused; /* changes that the kernel did not let us make */
 	struct vm_observer obs;
+	char text[VM_OBSERVE_TEXT]; /* of obs */
 };
 
 /* When a child begins. */

@@ -40,6 +40,15 @@ struct vm_verdict *vm_report(struct vm_judge *j, enum vm_severity severity, cons
 	return v;
 }
 
+void vm_mark(struct vm_verdict *v, const struct vm_diffs *d)
+{
+	v->start = d->d[0].start;
+	v->end = d->d[0].end;
+	for (v->nmarks = 0; v->nmarks < d->n && v->nmarks < VM_VERDICT_MARKS; v->nmarks++)
+		v->mark[v->nmarks] =
+			(struct vm_range){ d->d[v->nmarks].start, d->d[v->nmarks].end };
+}
+
 static const char *const survival_basis = "a permitted call must not end the process that makes it";
 
 static void judge_survival(struct vm_judge *j)
@@ -88,8 +97,7 @@ static void judge_late(struct vm_judge *j, const struct vm_snapshot *snap)
 			 j->unobserved_since, j->event);
 	else
 		snprintf(v->expected, sizeof(v->expected), "what was believed after the last call");
-	v->start = d.d[0].start;
-	v->end = d.d[0].end;
+	vm_mark(v, &d);
 	vm_describe_diffs(j, &d, v->observed, sizeof(v->observed));
 }
 

@@ -80,9 +80,9 @@ void vm_outcome_set(struct vm_judge *j)
 			continue;
 		run_rule(j, p, true, first ? all : more);
 		vm_objects_truncate(&j->scratch->objects, objects);
-		for (uint32_t k = 0; !first && k < more->n; k++)
-			if (all->n < VM_MAX_OUTCOMES)
-				all->o[all->n++] = more->o[k];
+		all->silent |= !first && (more->silent || all->n + more->n > VM_MAX_OUTCOMES);
+		for (uint32_t k = 0; !first && !all->silent && k < more->n; k++)
+			all->o[all->n++] = more->o[k];
 		first = false;
 	}
 }
@@ -163,8 +163,7 @@ static void explain(struct vm_judge *j, struct vm_verdict *v, const struct vm_di
 	if (d && d->n) {
 		size_t used = strlen(v->observed);
 
-		v->start = d->d[0].start;
-		v->end = d->d[0].end;
+		vm_mark(v, d);
 		vm_describe_diffs(j, d, v->observed + used, sizeof(v->observed) - used);
 	}
 }

@@ -332,7 +332,8 @@ static bool move_piece(struct vm_rule *r, const struct remap *m, const struct vm
 	r->done.step[r->done.n++] = gap;
 	if (m->keep && a->account != VM_NO)
 		charge = vm_over_commit(r, a->account == VM_YES ? pages : 0, pages);
-	return vm_fails(r, both(is, low), EPERM, &min_addr) ||
+	return (m->keep && vm_fails(r, both(is, vm_over_rlimit(r, pages)), ENOMEM, &rlimit)) ||
+	       vm_fails(r, both(is, low), EPERM, &min_addr) ||
 	       vm_fails(r, both(is, charge), ENOMEM, &commit);
 }
 
