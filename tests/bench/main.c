@@ -28,14 +28,14 @@ struct options {
 
 void vm_bench_die(const char *fmt, ...)
 {
+	char text[512];
 	va_list args;
 
-	fflush(stdout);
 	va_start(args, fmt);
-	fprintf(stderr, "vmafuzz-bench: ");
-	vfprintf(stderr, fmt, args);
-	fprintf(stderr, "\n");
+	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	fflush(stdout);
+	fprintf(stderr, "vmafuzz-bench: %s\n", text);
 	exit(3);
 }
 
