@@ -197,6 +197,8 @@ static void write_pages(const struct vm_step *st, uint64_t base, struct vm_state
 			p->known = true;
 			p->content.head = vm_write_word(st->call, index);
 		}
+		if (a->anon == VM_NO_OBJECT)
+			vm_object_written(o, a->object, a->off + (at - a->start), page_size);
 	}
 }
 
