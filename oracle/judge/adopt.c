@@ -27,7 +27,7 @@ static uint32_t object_of(struct vm_judge *j, const struct vm_vma *v)
 		    o->object[i].inode == v->inode && o->object[i].dev == v->dev)
 			return i;
 	i = vm_object_new(o, shared, false, UINT64_MAX);
-	if (i != UINT32_MAX && shared) {
+	if (i != UINT32_MAX && (shared || v->inode)) {
 		o->object[i].identified = true;
 		o->object[i].inode = v->inode;
 		o->object[i].dev = v->dev;
@@ -44,7 +44,7 @@ static bool believed_backing(struct vm_judge *j, const struct vm_area *a, const 
 	if (a->shared != !!(v->mode & VM_MODE_S))
 		return false;
 	if (!a->shared)
-		return v->inode == 0;
+		return v->inode == x->inode && v->dev == x->dev;
 	if (off != a->off + (start - a->start))
 		return false;
 	if (!x->identified) {

@@ -31,6 +31,10 @@ static void test_arguments(void **state)
 	BOTH_SAY(b, "mremap p0+4 -> p16[1b] " MMF, "EINVAL (destination not page aligned)");
 	BOTH_SAY(b, "mremap p0+4 -> task[-3]+4 " MMF, "EINVAL (destination ends beyond TASK_SIZE)");
 	BOTH_SAY(b, "mremap p0+4 -> p3+4 " MMF, "EINVAL (source and destination overlap)");
+	SAYS(b, "6.12", "mremap p0+4 -> p4+4 " MMF, "= p4 {unmap p4+4, move p0+4 to p4}");
+	SAYS(b, "6.18", "mremap p0+4 -> p4+4 " MMF, "= p4 {move p0+4 to p4}");
+	SAYS(b, "6.18", "mremap p0+4 -> task[-4]+4 " MMF,
+	     "= 0x7fffffffb000 {move p0+4 to 0x7fffffffb000}");
 	SAYS(b, "6.12", "mremap p4+4 -> p1+4 " MMF, "EFAULT (source is not mapped)");
 	bench_close(b);
 }
