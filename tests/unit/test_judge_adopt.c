@@ -178,6 +178,16 @@ static void test_union_of_versions(void **state)
 	      "1 violation errno: mremap: success instead of EFAULT "
 	      "(source crosses a VMA)");
 	tb_close(t);
+	/* each version has errors of its own */
+	t = started("p8+4 rw");
+	tb_call(t, "mremap p8+4 to 1task+1b maymove", -ENOMEM, "same");
+	tb_call(t, "mremap p8+4 to 1task+1b maymove", -EINVAL, "same");
+	tb_end(t, "same");
+	JUDGED(t, "6.18", DOCUMENTED, "");
+	EXACT(t, "6.12",
+	      "2 violation errno: mremap: EINVAL instead of ENOMEM "
+	      "(new length beyond TASK_SIZE)");
+	tb_close(t);
 	t = started("p0+4 rw sealed");
 	tb_call(t, "mremap p0+4 -> p2+4 " MMF "|0x8", -EPERM, "same");
 	tb_end(t, "same");

@@ -166,6 +166,8 @@ static void test_views(void **state)
 	v->flags ^= 2;
 	EXACT(t, "6.18",
 	      "1 violation views agree: views: VmFlags and the rights in smaps disagree");
+	assert_int_equal(tb_judgement(t)->verdict[0].start, ARENA(0));
+	assert_int_equal(tb_judgement(t)->verdict[0].end, ARENA(4));
 	v->flags ^= 2 | 1 << 7;
 	EXACT(t, "6.18",
 	      "1 violation views agree: views: VmFlags and the rights in smaps disagree");
