@@ -445,6 +445,11 @@ static void test_map_count(void **state)
 	     "ENOMEM (too many mappings); = p16 {unmap p16+2, move p0+2 to p16}");
 	SAYS(b, "6.18", "mremap p0+2 -> p16+2 " MMF,
 	     "ENOMEM (too many mappings); = p16 {move p0+2 to p16}");
+	/* move_vma() keeps a reserve, a tail may leave one VMA as two */
+	SAYS(b, "6.12", "mremap p0+2 to 3 pages maymove",
+	     "ENOMEM (too many mappings); "
+	     "chosen 3 {move p0+2 to chosen+0, extend chosen+2+1}");
+	SAYS(b, "6.12", "mremap p0+2 to 1 page 0", "ENOMEM (too many mappings); = p0 {unmap p1+1}");
 	b->info.max_map_count = 11;
 	SAYS(b, "6.18", "mremap p0+2 -> p16+2 " MMF, "= p16 {move p0+2 to p16}");
 	bench_close(b);

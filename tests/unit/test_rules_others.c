@@ -139,6 +139,13 @@ static void test_mprotect_rlimit(void **state)
 		 "ENOMEM (RLIMIT_DATA); "
 		 "ENOMEM (hole in the range) {protect p0+4 rw} documented");
 	BOTH_SAY(b, "mprotect p0+4 rx", "= 0 {protect p0+4 rx} documented");
+	/* a VMA that cannot be split, those before it stay changed */
+	bench_state(b, "p0+1 r | p1+2 x");
+	b->info.max_map_count = 10;
+	BOTH_SAY(b, "mprotect p0+2 rx",
+		 "ENOMEM (too many mappings); "
+		 "ENOMEM (too many mappings) {protect p0+1 rx} documented; "
+		 "= 0 {protect p0+2 rx} documented");
 	bench_close(b);
 }
 
