@@ -171,6 +171,10 @@ static void test_mseal(void **state)
 			    "EINVAL (flags are not 0); ENOMEM (hole in the range)");
 	b->info.max_map_count = 11;
 	BOTH_SAY(b, "mseal p1+1", "ENOMEM (too many mappings); = 0 {seal p1+1}");
+	/* the seals before the VMA that cannot be split stay */
+	BOTH_SAY(b, "mseal p1+4",
+		 "ENOMEM (too many mappings); ENOMEM (too many mappings) {seal p1+3}; "
+		 "= 0 {seal p1+4}");
 	b->info.features &= ~VM_HAS_MSEAL;
 	BOTH_SAY(b, "mseal p0+4 0x1", "ENOSYS (no mseal on this kernel)");
 	bench_close(b);
