@@ -90,6 +90,15 @@ static void test_only_the_end_observed(void **state)
 	tb_call(t, "mmap p0+4 rw anon private", (int64_t)ARENA(0), "-");
 	tb_end(t, "p0+4 r");
 	judged(t, "2 violation success: late: pages changed between looks");
+	t = started("-");
+	tb_call(t, "mmap p0+4 rw anon private", (int64_t)ARENA(0), "-");
+	tb_call(t, "mseal p0+4", 0, "-");
+	tb_end(t, "p0+4 rw");
+	judged(t, "3 violation success: late: seal lost between looks");
+	t = started("-");
+	tb_call(t, "mmap p0+4 rw anon private", (int64_t)ARENA(0), "-");
+	tb_end(t, "p0+4 rw sealed");
+	judged(t, "2 violation success: late: pages sealed between looks");
 	/* bytes are judged late as well, once */
 	t = started("-");
 	tb_call(t, "mmap p0+4 rw anon private", (int64_t)ARENA(0), "-");
