@@ -331,6 +331,19 @@ static void test_withheld(void **state)
 	tb_close(t);
 }
 
+/* A call that was not made changes nothing. */
+static void test_withheld_changes(void **state)
+{
+	struct trace_builder *t = started("p0+4 rw");
+
+	(void)state;
+	tb_call(t, "munmap p0+4", VM_WITHHELD_GUARD, "p0+3 rw");
+	tb_last(t)->status = VM_STATUS_WITHHELD;
+	tb_end(t, "same");
+	EXACT(t, "6.18", "1 violation success: late: pages lost between looks");
+	tb_close(t);
+}
+
 /* Where seals do not show, one that was set is carried. */
 static void test_seals_not_shown(void **state)
 {
@@ -491,6 +504,7 @@ int main(void)
 		cmocka_unit_test(test_own_ranges),
 		cmocka_unit_test(test_any_errno_that_applies),
 		cmocka_unit_test(test_withheld),
+		cmocka_unit_test(test_withheld_changes),
 		cmocka_unit_test(test_seals_not_shown),
 		cmocka_unit_test(test_known_bug),
 		cmocka_unit_test(test_adjacent_ranges),
