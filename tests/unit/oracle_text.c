@@ -19,7 +19,7 @@ static void set_object(struct vm_area *a, uint32_t index, uint64_t off, struct v
 		assert_true(vm_object_new(o, a->shared, true, a->shared ? 0 : UINT64_MAX) !=
 			    UINT32_MAX);
 	x = &o->object[index];
-	x->shared = a->shared;
+	x->backed = a->shared;
 	x->size = a->shared ? x->size == UINT64_MAX ? 0 : x->size : UINT64_MAX;
 	x->identified = a->shared;
 	x->dev = a->shared ? 1 : 0;
@@ -56,6 +56,8 @@ static void area_of_text(char *text, struct vm_area *a, struct vm_objects *o)
 	assert_int_equal(*end, '+');
 	a->end = a->start + strtoull(end + 1, &end, 10) * PAGE;
 	a->account = VM_NO;
+	a->anon = VM_NO_OBJECT;
+	a->flags = VM_MAY_ALL;
 	while ((word = strtok_r(NULL, " ", &save))) {
 		if (!strcmp(word, "shared")) {
 			a->shared = 1;

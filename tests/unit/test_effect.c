@@ -57,7 +57,7 @@ static void test_map(void **state)
 	STATE("p0+4 rw sealed o0@0 | p4+2 rw o2@0 | p6+2 r shared o3@0 | p8+4 r o1@0");
 	assert_int_equal(o.object[3].size, 2 * PAGE);
 	assert_int_equal(o.object[2].size, UINT64_MAX);
-	assert_true(o.object[3].shared && o.object[3].zero && !o.object[3].identified);
+	assert_true(o.object[3].backed && o.object[3].zero && !o.object[3].identified);
 	/* a new mapping may merge with equal neighbours, and splits what it replaces */
 	STEP(MAP, 9, 2, 0, .prot = R);
 	STATE("p0+4 rw sealed o0@0 | p4+2 rw o2@0 | p6+2 r shared o3@0 | "
@@ -110,6 +110,9 @@ static void test_move(void **state)
 	given("p0+1 rw | p2+1 rw | p16+3 x");
 	STEP(MOVE, 0, 3, 16);
 	STATE("p16+1 rw o0@0 | p17+1 x o2@1 | p18+1 rw o1@0");
+	given("p0+1 rw ~ p1+1 rw");
+	STEP(MOVE, 0, 2, 9);
+	STATE("p9+1 rw o0@0 ~ p10+1 rw o1@0");
 	/* VMAs that come together may merge, pieces of one stay one */
 	given("p0+1 rw ~ p1+1 rw ? p2+1 rw | p8+1 rw");
 	STEP(MOVE, 0, 3, 9);
