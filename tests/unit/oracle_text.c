@@ -197,8 +197,9 @@ struct vm_syscall syscall_of_text(const char *call, const struct vm_layout *layo
 
 static void add_step(struct vm_text *t, const struct vm_step *st)
 {
-	static const char *const names[] = { "unmap",  "map",	    "protect", "seal", "move",
-					     "extend", "duplicate", "split",   "fill", "write" };
+	static const char *const names[] = { "unmap",  "map",	    "protect", "seal",	"move",
+					     "extend", "duplicate", "split",   "flags", "resize",
+					     "fill",   "write",	    "copy" };
 
 	vm_text_add(t, "%s ", names[st->kind]);
 	if (st->chosen && st->kind != VM_STEP_MOVE)

@@ -34,6 +34,8 @@ static void apply(uint64_t chosen, struct vm_step step)
 				   .start = ARENA(at),                                             \
 				   .end = ARENA((at) + (len)),                                     \
 				   .to = ARENA(to_),                                               \
+				   .object = VM_NO_OBJECT,                                         \
+				   .flags = VM_STEP_##kind_ == VM_STEP_MAP ? VM_MAY_ALL : 0,       \
 				   __VA_ARGS__ })
 #define STATE(text) assert_string_equal(text_of_state(&s), text)
 
