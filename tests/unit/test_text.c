@@ -197,8 +197,9 @@ static void test_state_lines(void **state)
 	(void)state;
 	parse("expect p0 unmapped\nlet v = mmap any+1 r\nmunmap p1\n"
 	      "expect !6.18: v[1]+3 rw private sealed from p16[1]\n"
-	      "expect p2+2 mapped shared unsealed zero none\n");
-	assert_int_equal(script.nstate, 3);
+	      "expect p2+2 mapped shared unsealed zero none\n"
+	      "expect p4 vmas 3 has nr lacks ac\n");
+	assert_int_equal(script.nstate, 4);
 	assert_int_equal(s[0].after, 0);
 	assert_int_equal(s[0].len.pages, 1);
 	assert_int_equal(s[0].words, VM_STATE_UNMAPPED);
@@ -216,6 +217,13 @@ static void test_state_lines(void **state)
 	assert_int_equal(s[2].prot, 0);
 	assert_int_equal(s[2].words, VM_STATE_MAPPED | VM_STATE_SHARED | VM_STATE_UNSEALED |
 					     VM_STATE_ZERO | VM_STATE_PROT);
+	assert_int_equal(s[3].words, VM_STATE_VMAS | VM_STATE_FLAGS);
+	assert_int_equal(s[3].vmas, 3);
+	assert_int_equal(s[3].nflags, 2);
+	assert_string_equal(s[3].flag[0].name, "nr");
+	assert_false(s[3].flag[0].lacks);
+	assert_string_equal(s[3].flag[1].name, "ac");
+	assert_true(s[3].flag[1].lacks);
 }
 
 static void test_errors_in_calls(void **state)
@@ -346,7 +354,17 @@ static void test_errors_in_expectations(void **state)
 		     "expected at most 4 expectations of a call, found '4'");
 	assert_error("expect p0", 1, 10,
 		     "expected unmapped, mapped, a protection, shared, private, sealed, unsealed, "
-		     "zero or from, found the end of the line");
+		     "zero, from, vmas, has or lacks, found the end of the line");
+	assert_error("expect p0 vmas", 1, 15,
+		     "expected a number of VMAs after vmas, found the end of the line");
+	assert_error("expect p0 vmas 1 vmas 1", 1, 18,
+		     "expected words that do not contradict each other, found 'vmas'");
+	assert_error("expect p0 unmapped has nr", 1, 20,
+		     "expected words that do not contradict each other, found 'has'");
+	assert_error("expect p0 has nrx", 1, 15,
+		     "expected the two letters of a VmFlag such as nr, found 'nrx'");
+	assert_error("expect p0 has rd has wr has ex lacks sh lacks mr", 1, 47,
+		     "expected at most 4 VmFlags on a line, found 'mr'");
 	assert_error("expect p0 unmapped r", 1, 20,
 		     "expected words that do not contradict each other, found 'r'");
 	assert_error("expect p0 r w", 1, 13,
