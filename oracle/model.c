@@ -10,10 +10,11 @@
 struct vm_model {
 	struct vm_target_info info;
 	const struct vm_profile *profile;
-	struct vm_state state, work;
+	struct vm_state state, work, parent; /* parent: while a forked child runs */
+	bool forked;
 	struct vm_objects objects;
 	struct vm_outcomes outcomes;
-	uint64_t names[VM_NAME_SLOTS];
+	uint64_t names[VM_NAME_SLOTS], parent_names[VM_NAME_SLOTS];
 	struct vm_model_area area[VM_STATE_MAX_AREAS];
 };
 
@@ -46,7 +47,9 @@ void vm_model_reset(struct vm_model *m)
 {
 	m->state.n = 0;
 	m->state.lost = false;
+	m->forked = false;
 	vm_objects_reset(&m->objects);
+	vm_objects_name(&m->objects, VM_OBJECT_PAGES * m->info.layout.page_size);
 	memset(m->names, 0, sizeof(m->names));
 }
 
@@ -69,6 +72,22 @@ static uint64_t invent(const struct vm_model *m, uint64_t len)
 	return top >= len ? top - len : 0;
 }
 
+/* A child begins or ends; false if the executor would make no such call. */
+static bool change_space(struct vm_model *m, uint8_t op)
+{
+	if (m->forked == (op == VM_OP_FORK))
+		return false;
+	if (op == VM_OP_FORK) {
+		vm_state_copy(&m->parent, &m->state);
+		memcpy(m->parent_names, m->names, sizeof(m->names));
+	} else {
+		vm_state_copy(&m->state, &m->parent);
+		memcpy(m->names, m->parent_names, sizeof(m->names));
+	}
+	m->forked = !m->forked;
+	return true;
+}
+
 int64_t vm_model_step(struct vm_model *m, const struct vm_call *call, unsigned int index)
 {
 	struct vm_syscall sc = vm_call_resolve(call, &m->info.layout, m->names);
@@ -84,6 +103,8 @@ int64_t vm_model_step(struct vm_model *m, const struct vm_call *call, unsigned i
 	const struct vm_outcome *o;
 	int64_t result;
 
+	if ((call->op == VM_OP_FORK || call->op == VM_OP_END) && !change_space(m, call->op))
+		return 0;
 	vm_outcomes(&r);
 	vm_objects_truncate(&m->objects, objects);
 	if (!m->outcomes.n)

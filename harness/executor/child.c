@@ -16,7 +16,9 @@ struct child {
 	uint8_t level; /* enum vm_observe */
 	bool observed;
 	bool full_text;
-	bool sealed; /* an mseal has succeeded */
+	bool sealed;	/* an mseal has succeeded */
+	bool joined;	/* a forked child has ended, and the next call is the `end` that says so */
+	uint16_t space; /* 1 in a forked child, else 0 */
 	uint32_t seq;
 	uint64_t names[VM_NAME_SLOTS];
 };
@@ -71,6 +73,8 @@ static bool flags_matter(const struct child *c, const struct vm_event *e)
 {
 	if (!(c->ex->info.features & VM_HAS_SMAPS))
 		return false;
+	if (e->sc.op == VM_OP_FORK || e->sc.op == VM_OP_END)
+		return e->status == VM_STATUS_DONE;
 	return e->sc.op == VM_OP_MSEAL || (c->sealed && e->result == -EPERM);
 }
 
@@ -127,7 +131,9 @@ static void finish(struct child *c, struct vm_event *e)
 
 static void mark(struct child *c, enum vm_event_kind kind)
 {
-	struct vm_event e = { .kind = kind, .seq_begin = c->seq };
+	struct vm_event e = {
+		.kind = kind, .actor = c->space, .space = c->space, .seq_begin = c->seq
+	};
 
 	c->seq += 2;
 	finish(c, &e);
@@ -149,17 +155,101 @@ static void make(struct child *c, struct vm_event *e)
 		vm_inject_after(c->ex, e);
 }
 
+static void begin_call(struct child *c, unsigned int i, struct vm_event *e)
+{
+	*e = (struct vm_event){ .kind = VM_EVENT_CALL,
+				.call = (uint8_t)i,
+				.actor = c->space,
+				.space = c->space,
+				.seq_begin = c->seq };
+	c->seq += 2;
+	e->sc = vm_call_resolve(&c->area->prog.call[i], &c->ex->info.layout, c->names);
+	vm_event_write_begin(&c->area->writer, e);
+	publish(c);
+}
+
+/* Where the child of the fork `i` stops: the next `end`, or the end of the program. */
+static unsigned int child_end(const struct child *c, unsigned int i)
+{
+	while (i < c->area->prog.ncalls && c->area->prog.call[i].op != VM_OP_END)
+		i++;
+	return i;
+}
+
+/* The child uses the area that the parent used, and the parent goes on with it after the child. */
+static void hand_over_observers(struct child *c, void (*hand_over)(struct vm_observer *o))
+{
+	hand_over(&c->area->obs);
+	if (c->ex->opt.inject)
+		hand_over(&c->area->inject.obs);
+}
+
+static void begin_child(struct child *c, struct vm_event *e, pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+	c->space = e->actor = e->space = 1;
+	if (c->ex->opt.inject)
+		vm_inject_forked(c->ex);
+	finish(c, e);
+}
+
+/* Returns the index of the call that this process makes next. */
+static unsigned int run_fork(struct child *c, unsigned int i)
+{
+	unsigned int end = child_end(c, i);
+	pid_t parent = getpid(), child = -1;
+	struct vm_event e;
+
+	begin_call(c, i, &e);
+	errno = EAGAIN;
+	if (!c->space) {
+		vm_run_all_objects();
+		hand_over_observers(c, vm_observer_close);
+		child = vm_run_fork();
+	}
+	if (child < 0) {
+		e.status = errno == EAGAIN ? VM_STATUS_WITHHELD : VM_STATUS_DONE;
+		e.result = errno == EAGAIN ? VM_WITHHELD_FORK : -errno;
+		finish(c, &e);
+		return i + 1;
+	}
+	e.status = VM_STATUS_DONE;
+	if (child == 0) {
+		begin_child(c, &e, parent);
+		return i + 1;
+	}
+	vm_run_join(child);
+	hand_over_observers(c, vm_observer_forget);
+	c->seq = c->area->writer.next_seq;
+	c->joined = true;
+	if (c->ex->opt.inject)
+		vm_inject_joined(c->ex, i, end, c->names);
+	return end;
+}
+
+static void run_end(struct child *c, unsigned int i)
+{
+	struct vm_event e;
+
+	begin_call(c, i, &e);
+	if (!c->joined) {
+		e.status = VM_STATUS_WITHHELD;
+		e.result = VM_WITHHELD_FORK;
+	}
+	c->joined = false;
+	finish(c, &e);
+}
+
 static void run_call(struct child *c, unsigned int i)
 {
 	const struct vm_call *call = &c->area->prog.call[i];
 	const struct vm_target_info *info = &c->ex->info;
-	struct vm_event e = { .kind = VM_EVENT_CALL, .call = (uint8_t)i, .seq_begin = c->seq };
 	enum vm_withheld withheld;
+	struct vm_event e;
 
-	c->seq += 2;
-	e.sc = vm_call_resolve(call, &info->layout, c->names);
-	vm_event_write_begin(&c->area->writer, &e);
-	publish(c);
+	begin_call(c, i, &e);
 	withheld = vm_call_withheld(&e.sc, &info->layout, info->guard, info->nguard);
 	if (withheld) {
 		e.status = VM_STATUS_WITHHELD;
@@ -175,14 +265,36 @@ static void run_call(struct child *c, unsigned int i)
 	finish(c, &e);
 }
 
+/* Every call of the program; a forked child goes through here too, and stops at its `end`. */
+static void run_calls(struct child *c)
+{
+	const struct vm_program *prog = &c->area->prog;
+	unsigned int i = 0;
+
+	while (i < prog->ncalls) {
+		uint8_t op = prog->call[i].op;
+
+		if (op == VM_OP_FORK) {
+			i = run_fork(c, i);
+			continue;
+		}
+		if (op != VM_OP_END)
+			run_call(c, i);
+		else if (c->space)
+			return;
+		else
+			run_end(c, i);
+		i++;
+	}
+}
+
 void vm_child_main(struct vm_executor *ex, const struct vm_run_request *req)
 {
 	struct child c;
 
 	start(&c, ex, req);
 	mark(&c, VM_EVENT_START);
-	for (unsigned int i = 0; i < ex->area->prog.ncalls; i++)
-		run_call(&c, i);
+	run_calls(&c);
 	mark(&c, VM_EVENT_END);
 	_exit(0);
 }

@@ -171,7 +171,10 @@ static void touch_footprint(const struct vm_syscall *sc, const struct vm_layout 
 		range[0].end = page_up(addr + len, layout);
 }
 
-/* Calls on objects change mappings of them wherever they are, but no mapping of the executor's. */
+/*
+ * Calls on objects change mappings of them wherever they are, but no mapping of the executor's; fork
+ * changes no mapping, it makes an address space.
+ */
 static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
 			 struct vm_range range[2])
 {
@@ -253,6 +256,12 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 		.name = "truncate", .nr = SYS_ftruncate, .nargs = 2,
 		.arg = { OBJECT("object"), LEN("len") },
 		.syntax = "%o %l", .footprint = no_footprint,
+	},
+	[VM_OP_FORK] = {
+		.name = "fork", .nr = -1, .syntax = "", .footprint = no_footprint,
+	},
+	[VM_OP_END] = {
+		.name = "end", .nr = -1, .syntax = "", .footprint = no_footprint,
 	},
 };
 

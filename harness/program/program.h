@@ -46,6 +46,8 @@ enum vm_op {
 	VM_OP_WRITE,
 	VM_OP_FILL,
 	VM_OP_TRUNCATE,
+	VM_OP_FORK,
+	VM_OP_END,
 	VM_OP_COUNT
 };
 

@@ -73,9 +73,7 @@ static void change_areas(const struct vm_step *st, struct vm_state *s)
 		s->area[i].begins = VM_MAYBE;
 }
 
-/* Pages of its own that a mapping had are gone or elsewhere: it starts anew, zero or the object's.
- */
-static bool fresh_pages(struct vm_area *a, struct vm_objects *o)
+bool vm_fresh_pages(struct vm_area *a, struct vm_objects *o)
 {
 	if (a->shared)
 		return true;
@@ -92,7 +90,7 @@ static void leave_source(const struct vm_area *a, struct vm_state *s, struct vm_
 	struct vm_area *left = &s->area[vm_state_from(s, a->start)];
 
 	left->flags &= ~(VM_BIT(VM_FLAG_LO) | VM_BIT(VM_FLAG_LF));
-	if (!fresh_pages(left, o))
+	if (!vm_fresh_pages(left, o))
 		s->lost = true;
 }
 
@@ -149,7 +147,7 @@ static void extend(const struct vm_step *st, uint64_t start, uint64_t end, uint6
 	a.end = end;
 	a.begins = st->kind == VM_STEP_EXTEND ? VM_NO : VM_MAYBE;
 	a.off = from->off + (st->kind == VM_STEP_EXTEND ? start : like) - from->start;
-	if (!fresh_pages(&a, o))
+	if (!vm_fresh_pages(&a, o))
 		s->lost = true;
 	else
 		vm_state_put(s, &a);
@@ -246,8 +244,10 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 			maybe_split(s, st->start);
 			maybe_split(s, st->end);
 			break;
+		case VM_STEP_FORK:
+			vm_state_fork(s, o);
+			break;
 		case VM_STEP_FILL:
-
 		case VM_STEP_WRITE:
 		case VM_STEP_COPY:
 			write_pages(st, base, s, o, page_size);

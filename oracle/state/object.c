@@ -40,7 +40,7 @@ uint32_t vm_object_new(struct vm_objects *o, bool backed, bool zero, uint64_t si
 	x = &o->object[o->n];
 	x->backed = backed;
 	x->zero = zero;
-	x->base = VM_NO_OBJECT;
+	x->base = x->copy = VM_NO_OBJECT;
 	x->identified = false;
 	x->dev = 0;
 	x->inode = 0;
@@ -94,6 +94,31 @@ uint32_t vm_object_copies(struct vm_objects *o, uint32_t base)
 
 	if (i != VM_NO_OBJECT)
 		o->object[i].base = base;
+	return i;
+}
+
+uint32_t vm_object_duplicate(struct vm_objects *o, uint32_t object)
+{
+	uint32_t i = vm_object_new(o, false, o->object[object].zero, o->object[object].size);
+	const struct vm_object *from;
+	struct vm_object *to;
+
+	if (i == VM_NO_OBJECT)
+		return i;
+	from = &o->object[object];
+	to = &o->object[i];
+	to->base = from->base;
+	if (to->cap < from->npages) {
+		struct vm_object_page *bigger = realloc(to->page, from->npages * sizeof(*bigger));
+
+		if (!bigger)
+			return VM_NO_OBJECT;
+		to->page = bigger;
+		to->cap = from->npages;
+	}
+	if (from->npages)
+		memcpy(to->page, from->page, from->npages * sizeof(from->page[0]));
+	to->npages = from->npages;
 	return i;
 }
 

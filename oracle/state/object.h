@@ -26,6 +26,7 @@ struct vm_object {
 	uint64_t inode;
 	uint32_t base; /* copies: the object that pages without an entry come from; else
 			  VM_NO_OBJECT */
+	uint32_t copy; /* while a fork copies an address space: this one's copy, or VM_NO_OBJECT */
 	uint64_t size; /* bytes that can be touched; UINT64_MAX for memory without an inode */
 	uint32_t npages, cap;
 	struct vm_object_page *page; /* sorted by off */
@@ -51,6 +52,9 @@ void vm_objects_name(struct vm_objects *o, uint64_t size);
 
 /* A place for a private mapping's own copies of pages of `base`. */
 uint32_t vm_object_copies(struct vm_objects *o, uint32_t base);
+
+/* A private object with what another holds now: from here on the two part ways. */
+uint32_t vm_object_duplicate(struct vm_objects *o, uint32_t object);
 
 /*
  * What is believed of the page at `off` as mapped by an area with this object and these copies: its

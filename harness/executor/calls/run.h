@@ -3,6 +3,8 @@
 #ifndef VM_RUN_CALL_H
 #define VM_RUN_CALL_H
 
+#include <sys/types.h>
+
 #include "harness/executor/executor.h"
 
 /* Make the system call of a row: its result, or -errno. */
@@ -13,6 +15,15 @@ int64_t vm_run_syscall(const struct vm_syscall *sc);
  * process; -1 for none, or if it cannot be made.
  */
 int vm_run_object(uint64_t object);
+
+/* Make all objects, so that children which are forked from now on share them. */
+void vm_run_all_objects(void);
+
+/*
+ * In the parent of a forked child: wait for it to end. One that was killed, or ended with a status
+ * but 0, takes this process with it in the same way, so that whoever waits for us sees how.
+ */
+void vm_run_join(pid_t child);
 
 /*
  * Touch (VM_OP_READ, VM_OP_WRITE, VM_OP_FILL) the pages of a range, beginning with its page number

@@ -53,6 +53,12 @@ static int make(uint64_t object)
 	return high;
 }
 
+void vm_run_all_objects(void)
+{
+	for (unsigned int i = VM_OBJECT_NONE + 1; i < VM_OBJECT_COUNT; i++)
+		vm_run_object(i);
+}
+
 int vm_run_object(uint64_t object)
 {
 	if (object == VM_OBJECT_NONE || object >= VM_OBJECT_COUNT)
