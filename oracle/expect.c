@@ -210,8 +210,8 @@ static const char *check_page(const struct vm_state_expect *x, const struct vm_t
 	if (!(x->words & VM_STATE_FROM))
 		return NULL;
 	from = value_of(&x->from, trace, x->after) + off;
-	v = vma_at(s, from);
-	tag = tag_at(trace, from, x->after, v && v->mode & VM_MODE_S);
+	v = vma_at(s, from) ? vma_at(s, from) : v;
+	tag = tag_at(trace, from, x->after, v->mode & VM_MODE_S);
 	if (!tag)
 		return "has no fill to compare with";
 	if (!p)

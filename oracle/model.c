@@ -79,9 +79,11 @@ static bool change_space(struct vm_model *m, uint8_t op)
 		return false;
 	if (op == VM_OP_FORK) {
 		vm_state_copy(&m->parent, &m->state);
+		vm_objects_hold(&m->objects, &m->parent);
 		memcpy(m->parent_names, m->names, sizeof(m->names));
 	} else {
 		vm_state_copy(&m->state, &m->parent);
+		vm_objects_hold(&m->objects, NULL);
 		memcpy(m->names, m->parent_names, sizeof(m->names));
 	}
 	m->forked = !m->forked;
@@ -207,7 +209,7 @@ void vm_model_default_info(struct vm_target_info *info)
 					   .arena_base = 1ull << 45,
 					   .arena_size = 8ull << 30 };
 	info->features = VM_HAS_MSEAL | VM_HAS_PROCMAP_QUERY | VM_HAS_PAGEMAP | VM_HAS_PROC_MEM |
-			 VM_HAS_SMAPS | VM_HAS_SMAPS_SEAL;
+			 VM_HAS_SMAPS | VM_HAS_SMAPS_SEAL | VM_HAS_SYSV_SHM;
 	info->mmap_min_addr = info->hint_min_addr = 65536;
 	info->max_map_count = 65530;
 	info->total_pages = (16ull << 30) / 4096;

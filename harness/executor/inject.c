@@ -236,6 +236,8 @@ bool vm_inject_before(const struct vm_executor *ex, struct vm_event *e)
 		return vm_inject_seal(ex, e, VM_OP_MREMAP);
 	case VM_INJECT_SEAL_IGNORED_MPROTECT:
 		return vm_inject_seal(ex, e, VM_OP_MPROTECT);
+	case VM_INJECT_SEAL_IGNORED_SHMAT:
+		return vm_inject_seal(ex, e, VM_OP_SHMAT);
 	case VM_INJECT_SEAL_LOST:
 	case VM_INJECT_FORK_UNSEALS:
 		return vm_inject_seal(ex, e, VM_OP_COUNT);

@@ -33,6 +33,8 @@ static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
 	[VM_INJECT_FORK_UNSEALS] = { "fork-unseals", "a forked child has no seals" },
 	[VM_INJECT_FORK_NOT_COPIED] = { "fork-not-copied",
 					"what a forked child writes shows in its parent" },
+	[VM_INJECT_SEAL_IGNORED_SHMAT] = { "seal-ignored-shmat",
+					   "shmat with SHM_REMAP replaces sealed pages" },
 };
 
 const struct vm_inject_desc *vm_inject_desc(size_t fault)

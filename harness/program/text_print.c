@@ -318,6 +318,9 @@ static void add_subject(struct out *o, struct subject *s)
 		case 'o':
 			add_object(o, s);
 			break;
+		case 'a':
+			add_addr_arg(o, s, vm_row_take(s->desc, VM_ARG_ADDR, &s->used));
+			break;
 		case 'l':
 			add_len_arg(o, s, vm_row_take(s->desc, VM_ARG_LEN, &s->used));
 			break;

@@ -167,10 +167,12 @@ static void change_space(struct vm_judge *j)
 {
 	if (j->e->space && !j->space) {
 		vm_state_copy(j->parent, j->before);
+		vm_objects_hold(&j->scratch->objects, j->parent);
 		j->parent_maps = j->last_maps;
 		j->parent_unobserved_since = j->unobserved_since;
 	} else if (!j->e->space && j->space) {
 		vm_state_copy(j->before, j->parent);
+		vm_objects_hold(&j->scratch->objects, NULL);
 		j->last_maps = j->parent_maps;
 		j->unobserved_since = j->parent_unobserved_since;
 	}

@@ -91,14 +91,16 @@ void vm_outcome_set(struct vm_judge *j)
 struct vm_range vm_result_range(const struct vm_judge *j)
 {
 	const struct vm_event *e = j->e;
-	uint64_t page = j->info->layout.page_size;
+	uint64_t page = j->info->layout.page_size, len;
 	struct vm_range r = { 0, 0 };
 
 	if (e->kind != VM_EVENT_CALL || e->status != VM_STATUS_DONE || e->result <= 0 ||
 	    !vm_call_desc(e->sc.op)->returns_addr)
 		return r;
+	len = e->sc.op == VM_OP_SHMAT ? VM_OBJECT_PAGES * page
+				      : e->sc.arg[e->sc.op == VM_OP_MREMAP ? 2 : 1];
 	r.start = (uint64_t)e->result;
-	r.end = r.start + ((e->sc.arg[e->sc.op == VM_OP_MREMAP ? 2 : 1] + page - 1) & ~(page - 1));
+	r.end = r.start + ((len + page - 1) & ~(page - 1));
 	return r;
 }
 

@@ -19,6 +19,7 @@ static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, stru
 		.object = st->object,
 		.off = st->off,
 		.anon = VM_NO_OBJECT,
+		.attach = st->attach,
 	};
 
 	if (a.object == VM_NO_OBJECT) {
@@ -30,6 +31,8 @@ static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, stru
 		if (a.anon == VM_NO_OBJECT)
 			a.object = VM_NO_OBJECT;
 	}
+	if (st->attach)
+		o->named[VM_OBJECT_S0] = a.object;
 	if (a.object == VM_NO_OBJECT)
 		s->lost = true;
 	else

@@ -31,7 +31,8 @@ struct vm_step {
 			to */
 	uint8_t call; /* FILL, WRITE: index of the call in the program */
 	uint64_t start, end, to;
-	uint32_t object;       /* MAP: VM_NO_OBJECT for anonymous memory; RESIZE */
+	uint32_t object; /* MAP: VM_NO_OBJECT for anonymous memory or a new segment; RESIZE */
+	uint16_t attach; /* MAP: of s0, as vm_area.attach */
 	uint64_t off;	       /* MAP: where in the object */
 	uint64_t flags, clear; /* MAP, FLAGS: as vm_area.flags */
 };

@@ -20,6 +20,28 @@ void vm_objects_reset(struct vm_objects *o)
 void vm_objects_truncate(struct vm_objects *o, uint32_t n)
 {
 	o->n = n;
+	if (o->named[VM_OBJECT_S0] >= n)
+		o->named[VM_OBJECT_S0] = VM_NO_OBJECT; /* what it was before was gone already */
+}
+
+void vm_objects_hold(struct vm_objects *o, const struct vm_state *parent)
+{
+	for (uint32_t i = 0; i < o->n; i++)
+		o->object[i].held = false;
+	for (uint32_t i = 0; parent && i < parent->n; i++)
+		o->object[parent->area[i].object].held = true;
+}
+
+bool vm_object_attached(const struct vm_objects *o, const struct vm_state *s)
+{
+	uint32_t segment = o->named[VM_OBJECT_S0];
+
+	if (segment == VM_NO_OBJECT)
+		return false;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->area[i].object == segment)
+			return true;
+	return o->object[segment].held;
 }
 
 uint32_t vm_object_new(struct vm_objects *o, bool backed, bool zero, uint64_t size)
@@ -41,7 +63,7 @@ uint32_t vm_object_new(struct vm_objects *o, bool backed, bool zero, uint64_t si
 	x->backed = backed;
 	x->zero = zero;
 	x->base = x->copy = VM_NO_OBJECT;
-	x->identified = false;
+	x->held = x->identified = false;
 	x->dev = 0;
 	x->inode = 0;
 	x->size = size;
@@ -174,7 +196,9 @@ void vm_object_resize(struct vm_objects *o, uint32_t object, uint64_t size, uint
 void vm_objects_name(struct vm_objects *o, uint64_t size)
 {
 	o->named[VM_OBJECT_NONE] = VM_NO_OBJECT;
+	o->segment_unknown = false;
 	for (unsigned int i = 1; i < VM_OBJECT_COUNT; i++)
-		o->named[i] = i == VM_OBJECT_R0 ? o->named[VM_OBJECT_M0]
-						: vm_object_new(o, true, true, size);
+		o->named[i] = i == VM_OBJECT_R0	  ? o->named[VM_OBJECT_M0]
+			      : i == VM_OBJECT_S0 ? VM_NO_OBJECT
+						  : vm_object_new(o, true, true, size);
 }

@@ -16,6 +16,16 @@ int64_t vm_run_syscall(const struct vm_syscall *sc);
  */
 int vm_run_object(uint64_t object);
 
+/*
+ * shmat(2): s0 is a new segment, VM_OBJECT_PAGES long and zero, unless one that was made before is
+ * still mapped, here or in the parent. Segments are removed before they are attached, so that none
+ * outlives its mappings.
+ */
+int64_t vm_run_shmat(const struct vm_syscall *sc);
+
+/* Can there be segments? */
+bool vm_run_shm_works(void);
+
 /* Make all objects, so that children which are forked from now on share them. */
 void vm_run_all_objects(void);
 

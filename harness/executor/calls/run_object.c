@@ -61,7 +61,7 @@ void vm_run_all_objects(void)
 
 int vm_run_object(uint64_t object)
 {
-	if (object == VM_OBJECT_NONE || object >= VM_OBJECT_COUNT)
+	if (object == VM_OBJECT_NONE || object == VM_OBJECT_S0 || object >= VM_OBJECT_COUNT)
 		return -1;
 	if (!descriptor[object])
 		descriptor[object] = make(object);
