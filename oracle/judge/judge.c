@@ -194,10 +194,10 @@ static void judge_event(struct vm_judge *j)
 		break;
 	case VM_EVENT_END:
 		vm_state_copy(j->after, j->before);
-		if (j->e->after.mask & VM_SEEN_MAPS && !j->before->lost) {
-			if (!j->unobserved_since)
-				vm_check_end(j, j->e);
-			judge_late(j, &j->e->after);
+		if (j->e->after.mask & VM_SEEN_MAPS) {
+			vm_check_end(j, j->e);
+			if (!j->before->lost)
+				judge_late(j, &j->e->after);
 		}
 		look(j);
 		break;

@@ -221,8 +221,10 @@ static void violation(struct vm_judge *j, const struct vm_outcome *fit,
 	struct vm_verdict *v;
 	int err;
 
-	if (j->e->after.mask & VM_SEEN_MAPS)
+	if (j->e->after.mask & VM_SEEN_MAPS) {
 		vm_against(j, j->before, &j->e->after, &changed);
+		j->out->call[j->event].changed = changed.n > 0;
+	}
 	if (seal_broken(j, &changed, &only)) {
 		invariant = "sealed";
 		shown = &only;

@@ -46,13 +46,28 @@ static unsigned int release_of(const char *release)
 	return (unsigned int)(major * 1000 + (*end == '.' ? strtoul(end + 1, NULL, 10) : 0));
 }
 
+static bool affects(const struct vm_known_bug *bug, unsigned int release)
+{
+	return release >= bug->first && (!bug->last || release <= bug->last);
+}
+
 const struct vm_known_bug *vm_known_bug(const struct vm_judge *j)
 {
 	unsigned int release = release_of(j->info->release);
 
 	for (size_t i = 0; i < sizeof(bugs) / sizeof(bugs[0]); i++)
-		if (release >= bugs[i].first && (!bugs[i].last || release <= bugs[i].last) &&
-		    bugs[i].shows(j))
+		if (affects(&bugs[i], release) && bugs[i].shows(j))
 			return &bugs[i];
 	return NULL;
+}
+
+const char *vm_host_harm(const struct vm_target_info *info)
+{
+	/* what is charged for ever is only missed where the commit limit is strict */
+	if (info->overcommit_memory != 2 || !affects(&bugs[0], release_of(info->release)))
+		return NULL;
+	return "vm.overcommit_memory is 2 and this kernel loses commit charge with every shrinking "
+	       "fixed mremap, so that a campaign could use up the whole machine's limit: fuzz it "
+	       "in "
+	       "a guest";
 }

@@ -110,8 +110,9 @@ static bool check_source(struct vm_rule *r, const struct remap *m)
 {
 	const struct vm_area *a = vm_state_at(r->s, m->addr);
 
-	return vm_stops(r, vm_is(!a), EFAULT, &no_source) ||
-	       vm_fails(r, a->sealed, EPERM, &source_sealed);
+	if (!a)
+		return vm_stops(r, VM_YES, EFAULT, &no_source);
+	return vm_fails(r, a->sealed, EPERM, &source_sealed);
 }
 
 /* vma_to_resize(), the second half of check_prep_vma(): only for what moves or grows. */
@@ -121,8 +122,9 @@ static bool check_resize(struct vm_rule *r, const struct remap *m)
 	enum vm_tri one;
 	uint64_t grown = m->new_len - m->kept;
 
-	if (vm_stops(r, vm_is(!a), EFAULT, &source_gone) ||
-	    vm_fails(r, vm_is(!m->old_len && !a->shared), EINVAL, &private_zero))
+	if (!a)
+		return vm_stops(r, VM_YES, EFAULT, &source_gone);
+	if (vm_fails(r, vm_is(!m->old_len && !a->shared), EINVAL, &private_zero))
 		return true;
 	if (m->addr + m->kept < m->addr)
 		one = VM_NO;

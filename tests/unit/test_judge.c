@@ -223,6 +223,7 @@ static void test_contracts(void **state)
 	assert_int_equal(tb_judgement(t)->call[1].severity, VM_DEVIATION);
 	assert_string_equal(tb_judgement(t)->call[1].cause, "source crosses a VMA");
 	EXACT(t, "6.18", violated);
+	assert_int_equal(tb_judgement(t)->call[1].changed, 1);
 	JUDGED(t, "6.12", STRICT, violated);
 	JUDGED(t, "6.18", STRICT, violated);
 	JUDGED(t, "6.12", DOCUMENTED, deviation);

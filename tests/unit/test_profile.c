@@ -121,6 +121,29 @@ static void test_contract(void **state)
 			 VM_CONTRACT_DOCUMENTED);
 }
 
+static bool harms(const char *release, uint64_t overcommit)
+{
+	struct vm_target_info info;
+
+	vm_model_default_info(&info);
+	strcpy(info.release, release);
+	info.overcommit_memory = overcommit;
+	return vm_host_harm(&info) != NULL;
+}
+
+/* A lost commit charge is felt only where the limit is strict, on the kernels that lose it. */
+static void test_host_harm(void **state)
+{
+	(void)state;
+	assert_true(harms("6.18.44", 2));
+	assert_true(harms("6.16.12", 2));
+	assert_true(harms("7.2.12", 2));
+	assert_false(harms("6.18.44", 0));
+	assert_false(harms("6.18.44", 1));
+	assert_false(harms("6.12.117", 2));
+	assert_false(harms("7.3.4", 2));
+}
+
 static void test_names(void **state)
 {
 	static const struct {
@@ -167,7 +190,7 @@ int main(void)
 		cmocka_unit_test(test_release),	     cmocka_unit_test(test_unknown_release),
 		cmocka_unit_test(test_probes_raise), cmocka_unit_test(test_regressed),
 		cmocka_unit_test(test_by_name),	     cmocka_unit_test(test_contract),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_host_harm),    cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
