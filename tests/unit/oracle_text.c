@@ -19,7 +19,7 @@ static void set_object(struct vm_area *a, uint32_t index, uint64_t off, struct v
 		assert_true(vm_object_new(o, a->shared, true, a->shared ? 0 : UINT64_MAX) !=
 			    UINT32_MAX);
 	x = &o->object[index];
-	x->shared = a->shared;
+	x->backed = a->shared;
 	x->size = a->shared ? x->size == UINT64_MAX ? 0 : x->size : UINT64_MAX;
 	x->identified = a->shared;
 	x->dev = a->shared ? 1 : 0;
@@ -99,7 +99,9 @@ void state_of_text(const char *text, struct vm_state *s, struct vm_objects *o)
 		assert_true(len < sizeof(area));
 		memcpy(area, text, len);
 		area[len] = 0;
-		s->area[s->n] = (struct vm_area){ .begins = begins };
+		s->area[s->n] = (struct vm_area){ .begins = begins,
+							    .anon = VM_NO_OBJECT,
+							    .flags = VM_MAY_ALL };
 		area_of_text(area, &s->area[s->n], o);
 		assert_true(!s->n || s->area[s->n - 1].end <= s->area[s->n].start);
 		if (s->n && s->area[s->n - 1].end != s->area[s->n].start)
