@@ -56,6 +56,8 @@ static void area_of_text(char *text, struct vm_area *a, struct vm_objects *o)
 	assert_int_equal(*end, '+');
 	a->end = a->start + strtoull(end + 1, &end, 10) * PAGE;
 	a->account = VM_NO;
+	a->anon = VM_NO_OBJECT;
+	a->flags = VM_MAY_ALL;
 	while ((word = strtok_r(NULL, " ", &save))) {
 		if (!strcmp(word, "shared")) {
 			a->shared = 1;
@@ -197,8 +199,9 @@ struct vm_syscall syscall_of_text(const char *call, const struct vm_layout *layo
 
 static void add_step(struct vm_text *t, const struct vm_step *st)
 {
-	static const char *const names[] = { "unmap",  "map",	    "protect", "seal", "move",
-					     "extend", "duplicate", "split",   "fill", "write" };
+	static const char *const names[] = { "unmap",  "map",	    "protect", "seal",	"move",
+					     "extend", "duplicate", "split",   "flags", "resize",
+					     "fill",   "write",	    "copy" };
 
 	vm_text_add(t, "%s ", names[st->kind]);
 	if (st->chosen && st->kind != VM_STEP_MOVE)

@@ -34,6 +34,8 @@ static void apply(uint64_t chosen, struct vm_step step)
 				   .start = ARENA(at),                                             \
 				   .end = ARENA((at) + (len)),                                     \
 				   .to = ARENA(to_),                                               \
+				   .object = VM_NO_OBJECT,                                         \
+				   .flags = VM_STEP_##kind_ == VM_STEP_MAP ? VM_MAY_ALL : 0,       \
 				   __VA_ARGS__ })
 #define STATE(text) assert_string_equal(text_of_state(&s), text)
 
@@ -110,6 +112,9 @@ static void test_move(void **state)
 	given("p0+1 rw | p2+1 rw | p16+3 x");
 	STEP(MOVE, 0, 3, 16);
 	STATE("p16+1 rw o0@0 | p17+1 x o2@1 | p18+1 rw o1@0");
+	given("p0+1 rw ~ p1+1 rw");
+	STEP(MOVE, 0, 2, 9);
+	STATE("p9+1 rw o0@0 ~ p10+1 rw o1@0");
 	/* VMAs that come together may merge, pieces of one stay one */
 	given("p0+1 rw ~ p1+1 rw ? p2+1 rw | p8+1 rw");
 	STEP(MOVE, 0, 3, 9);
