@@ -335,7 +335,8 @@ static bool move_piece(struct vm_rule *r, const struct remap *m, const struct vm
 	/* shm_get_unmapped_area() is none of those that are known to obey */
 	bool refused = a->attach && (start > m->addr || stop < m->addr + m->old_len);
 
-	*doomed |= refused || a->sealed == VM_YES || dest == VM_YES || low == VM_YES;
+	*doomed |=
+		(refused && is == VM_YES) || a->sealed == VM_YES || dest == VM_YES || low == VM_YES;
 	moved_up_to(r, m, start);
 	if (vm_fails(r, refused ? is : VM_NO, EFAULT, &not_several) ||
 	    vm_fails(r, both(is, a->sealed), EPERM, &source_sealed) ||
