@@ -11,7 +11,7 @@ struct vm_model {
 	struct vm_target_info info;
 	const struct vm_profile *profile;
 	struct vm_state state, work, parent; /* parent: while a forked child runs */
-	bool forked;
+	bool forked, replaced; /* replaced: the child has become another program */
 	struct vm_objects objects;
 	struct vm_outcomes outcomes;
 	uint64_t names[VM_NAME_SLOTS], parent_names[VM_NAME_SLOTS];
@@ -47,7 +47,7 @@ void vm_model_reset(struct vm_model *m)
 {
 	m->state.n = 0;
 	m->state.lost = false;
-	m->forked = false;
+	m->forked = m->replaced = false;
 	vm_objects_reset(&m->objects);
 	vm_objects_name(&m->objects, VM_OBJECT_PAGES * m->info.layout.page_size);
 	memset(m->names, 0, sizeof(m->names));
@@ -87,6 +87,7 @@ static bool change_space(struct vm_model *m, uint8_t op)
 		memcpy(m->names, m->parent_names, sizeof(m->names));
 	}
 	m->forked = !m->forked;
+	m->replaced = false;
 	return true;
 }
 
@@ -105,6 +106,9 @@ int64_t vm_model_step(struct vm_model *m, const struct vm_call *call, unsigned i
 	const struct vm_outcome *o;
 	int64_t result;
 
+	if ((m->replaced && call->op != VM_OP_END) || (call->op == VM_OP_EXEC && !m->forked))
+		return 0;
+	m->replaced = call->op == VM_OP_EXEC;
 	if ((call->op == VM_OP_FORK || call->op == VM_OP_END) && !change_space(m, call->op))
 		return 0;
 	vm_outcomes(&r);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -19,6 +21,7 @@ struct child {
 	bool sealed;	/* an mseal has succeeded */
 	bool joined;	/* a forked child has ended, and the next call is the `end` that says so */
 	uint16_t space; /* 1 in a forked child, else 0 */
+	int report[2];	/* in a forked child: a pipe for what it becomes by exec; else -1 */
 	uint32_t seq;
 	uint64_t names[VM_NAME_SLOTS];
 };
@@ -197,20 +200,65 @@ static void begin_child(struct child *c, struct vm_event *e, pid_t parent)
 	finish(c, e);
 }
 
+/* The child became another program by the call that it has begun: write what that saw. */
+static void finish_exec(struct child *c)
+{
+	const struct vm_target_info *info = &c->ex->info;
+	struct vm_event e = { .kind = VM_EVENT_CALL, .actor = 1, .space = 1 };
+	struct vm_observer *o = &c->area->obs;
+	struct vm_exec_report report;
+
+	close(c->report[1]);
+	if (read(c->report[0], &report, sizeof(report)) == (ssize_t)sizeof(report)) {
+		e.call = (uint8_t)report.call;
+		e.sc.op = VM_OP_EXEC;
+		e.seq_begin = c->seq - 2;
+		e.seq_end = c->seq - 1;
+		o->nvma = o->nown = o->npage = 0;
+		for (uint32_t i = 0; i < report.nvma && i < VM_EXEC_MAX_VMAS; i++)
+			if (!vm_is_guarded(info, report.vma[i].start))
+				o->vma[o->nvma++] = report.vma[i];
+		if (c->ex->opt.inject == VM_INJECT_EXEC_KEEPS)
+			vm_inject_kept(c->ex, o);
+		vm_observer_snapshot(o, c->observed ? VM_SEEN_MAPS : 0, &e.after);
+		vm_event_write_end(&c->area->writer, &e);
+		publish(c);
+		c->seq = c->area->writer.next_seq;
+	}
+	close(c->report[0]);
+}
+
+/* As fork(), with all in place for a child that runs calls; EAGAIN where none can be had. */
+static pid_t fork_child(struct child *c)
+{
+	pid_t child;
+	int why;
+
+	if (c->space || pipe2(c->report, O_CLOEXEC)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	vm_run_all_objects();
+	hand_over_observers(c, vm_observer_close);
+	child = vm_run_fork();
+	why = errno;
+	if (child < 0) {
+		close(c->report[0]);
+		close(c->report[1]);
+	}
+	errno = why;
+	return child;
+}
+
 /* Returns the index of the call that this process makes next. */
 static unsigned int run_fork(struct child *c, unsigned int i)
 {
 	unsigned int end = child_end(c, i);
-	pid_t parent = getpid(), child = -1;
+	pid_t parent = getpid(), child;
 	struct vm_event e;
 
 	begin_call(c, i, &e);
-	errno = EAGAIN;
-	if (!c->space) {
-		vm_run_all_objects();
-		hand_over_observers(c, vm_observer_close);
-		child = vm_run_fork();
-	}
+	child = fork_child(c);
 	if (child < 0) {
 		e.status = errno == EAGAIN ? VM_STATUS_WITHHELD : VM_STATUS_DONE;
 		e.result = errno == EAGAIN ? VM_WITHHELD_FORK : -errno;
@@ -226,9 +274,20 @@ static unsigned int run_fork(struct child *c, unsigned int i)
 	hand_over_observers(c, vm_observer_forget);
 	c->seq = c->area->writer.next_seq;
 	c->joined = true;
+	finish_exec(c);
 	if (c->ex->opt.inject)
 		vm_inject_joined(c->ex, i, end, c->names);
 	return end;
+}
+
+static void run_exec(struct child *c, unsigned int i)
+{
+	struct vm_event e;
+
+	begin_call(c, i, &e);
+	e.status = c->space ? VM_STATUS_DONE : VM_STATUS_WITHHELD;
+	e.result = c->space ? vm_run_exec(c->report[1], (uint8_t)i) : VM_WITHHELD_FORK;
+	finish(c, &e);
 }
 
 static void run_end(struct child *c, unsigned int i)
@@ -280,7 +339,9 @@ static void run_calls(struct child *c)
 			i = run_fork(c, i);
 			continue;
 		}
-		if (op != VM_OP_END)
+		if (op == VM_OP_EXEC)
+			run_exec(c, i);
+		else if (op != VM_OP_END)
 			run_call(c, i);
 		else if (c->space)
 			return;

@@ -188,6 +188,17 @@ static bool success_for_nothing(const struct vm_executor *ex, struct vm_event *e
 	return true;
 }
 
+void vm_inject_kept(const struct vm_executor *ex, struct vm_observer *o)
+{
+	const struct vm_layout *l = &ex->info.layout;
+	struct vm_vma page = { .start = l->arena_base,
+			       .end = l->arena_base + l->page_size,
+			       .mode = VM_MODE_R };
+
+	if (!o->nvma)
+		o->vma[o->nvma++] = page;
+}
+
 void vm_inject_forked(const struct vm_executor *ex)
 {
 	if (ex->opt.inject == VM_INJECT_FORK_UNSEALS)

@@ -35,6 +35,9 @@ void vm_inject_forked(const struct vm_executor *ex);
 void vm_inject_joined(const struct vm_executor *ex, unsigned int first, unsigned int end,
 		      const uint64_t names[VM_NAME_SLOTS]);
 
+/* In the parent, what its child has become by exec is in o->vma: show what a broken kernel kept. */
+void vm_inject_kept(const struct vm_executor *ex, struct vm_observer *o);
+
 /* After a look: show in o->vma what the broken kernel would show. */
 void vm_inject_look(const struct vm_executor *ex, struct vm_observer *o);
 

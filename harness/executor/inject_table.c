@@ -35,6 +35,7 @@ static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
 					"what a forked child writes shows in its parent" },
 	[VM_INJECT_SEAL_IGNORED_SHMAT] = { "seal-ignored-shmat",
 					   "shmat with SHM_REMAP replaces sealed pages" },
+	[VM_INJECT_EXEC_KEEPS] = { "exec-keeps", "exec leaves a page of the old program" },
 };
 
 const struct vm_inject_desc *vm_inject_desc(size_t fault)

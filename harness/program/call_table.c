@@ -182,7 +182,7 @@ static void touch_footprint(const struct vm_syscall *sc, const struct vm_layout 
 
 /*
  * Calls on objects change mappings of them wherever they are, but no mapping of the executor's; fork
- * changes no mapping, it makes an address space.
+ * changes no mapping, it makes an address space, and exec ends one that nobody needs any more.
  */
 static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
 			 struct vm_range range[2])
@@ -307,6 +307,9 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 		.name = "shmdt", .nr = SYS_shmdt, .nargs = 1,
 		.arg = { ADDR("addr") },
 		.syntax = "%a", .footprint = shmdt_footprint,
+	},
+	[VM_OP_EXEC] = {
+		.name = "exec", .nr = -1, .syntax = "", .footprint = no_footprint,
 	},
 };
 

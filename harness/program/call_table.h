@@ -72,8 +72,8 @@ enum vm_withheld {
 	VM_PERMITTED,
 	VM_WITHHELD_GUARD,  /* could touch the executor's own memory */
 	VM_WITHHELD_MEMORY, /* would touch more than VM_TOUCH_MAX_PAGES pages */
-	/* Said by the executor: no meaning here (fork in a forked child, end outside of one), or the
-	   system has no more processes. */
+	/* Said by the executor: no meaning here (fork in a forked child, end or exec outside of one),
+	   or the system has no more processes. */
 	VM_WITHHELD_FORK,
 };
 enum vm_withheld vm_call_withheld(const struct vm_syscall *sc, const struct vm_layout *layout,

@@ -51,6 +51,7 @@ enum vm_op {
 	VM_OP_END,
 	VM_OP_SHMAT,
 	VM_OP_SHMDT,
+	VM_OP_EXEC,
 	VM_OP_COUNT
 };
 

@@ -184,7 +184,8 @@ static bool seal_broken(const struct vm_judge *j, const struct vm_diffs *changed
 	for (uint32_t i = 0; i < changed->n; i++) {
 		const struct vm_diff *d = &changed->d[i];
 
-		if (d->kind == VM_DIFF_APPEARED || d->kind == VM_DIFF_SEALED)
+		if (d->kind == VM_DIFF_APPEARED || d->kind == VM_DIFF_SEALED ||
+		    j->e->sc.op == VM_OP_EXEC)
 			continue;
 		for (uint32_t k = vm_state_from(j->before, d->start);
 		     k < j->before->n && j->before->area[k].start < d->end; k++)

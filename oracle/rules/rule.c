@@ -16,6 +16,7 @@ static const struct {
 	[VM_OP_TRUNCATE] = { "truncate", vm_rule_truncate },
 	[VM_OP_FORK] = { "fork", vm_rule_fork },
 	[VM_OP_END] = { "fork", vm_rule_end },
+	[VM_OP_EXEC] = { "fork", vm_rule_exec },
 	[VM_OP_SHMAT] = { "shm", vm_rule_shmat },
 	[VM_OP_SHMDT] = { "shm", vm_rule_shmdt },
 };

@@ -165,6 +165,7 @@ void vm_rule_touch(struct vm_rule *r); /* read, write, fill */
 void vm_rule_truncate(struct vm_rule *r);
 void vm_rule_fork(struct vm_rule *r);
 void vm_rule_end(struct vm_rule *r);
+void vm_rule_exec(struct vm_rule *r);
 void vm_rule_shmat(struct vm_rule *r);
 void vm_rule_shmdt(struct vm_rule *r);
 

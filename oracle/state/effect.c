@@ -250,6 +250,9 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 		case VM_STEP_FORK:
 			vm_state_fork(s, o);
 			break;
+		case VM_STEP_EXEC:
+			vm_state_exec(s);
+			break;
 		case VM_STEP_FILL:
 		case VM_STEP_WRITE:
 		case VM_STEP_COPY:

@@ -19,6 +19,7 @@ enum vm_step_kind {
 	VM_STEP_FILL,	   /* pages of [start, end) get the tags of call `call` */
 	VM_STEP_WRITE,	   /* ... their first words */
 	VM_STEP_FORK, /* the whole address space becomes that of a forked child */
+	VM_STEP_EXEC, /* nothing but the executor's own memory is left */
 	VM_STEP_COPY, /* private mappings of objects get their own copies of these pages now */
 };
 
@@ -52,6 +53,9 @@ bool vm_fresh_pages(struct vm_area *a, struct vm_objects *o);
 
 /* fork.c: `s` becomes what a child of this address space has: kernel/fork.c dup_mmap(). */
 void vm_state_fork(struct vm_state *s, struct vm_objects *o);
+
+/* fork.c: what is left by exec. */
+void vm_state_exec(struct vm_state *s);
 
 /*
  * Apply an effect. `chosen` is the address that the kernel returned. FILL and WRITE change objects

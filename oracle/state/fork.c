@@ -2,7 +2,8 @@
 /*
  * The address space of a forked child. kernel/fork.c dup_mmap() (mm/mmap.c from 6.17 on): VMAs are
  * as they were but for VM_DONTCOPY ones, which are absent, VM_WIPEONFORK ones, which start anew,
- * and locks, which are not inherited. Private memory parts ways, shared objects alias.
+ * and locks, which are not inherited. Private memory parts ways, shared objects alias. And that of a program
+ * which was just begun by exec.
  */
 #include "oracle/state/effect.h"
 
@@ -54,5 +55,15 @@ void vm_state_fork(struct vm_state *s, struct vm_objects *o)
 		gone = false;
 		s->area[n++] = a;
 	}
+	s->n = n;
+}
+
+void vm_state_exec(struct vm_state *s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->area[i].own)
+			s->area[n++] = s->area[i];
 	s->n = n;
 }

@@ -207,10 +207,11 @@ static void add_step(struct vm_text *t, const struct vm_step *st)
 		[VM_STEP_FLAGS] = "flags",	   [VM_STEP_RESIZE] = "resize",
 		[VM_STEP_FILL] = "fill",	   [VM_STEP_WRITE] = "write",
 		[VM_STEP_FORK] = "fork",	   [VM_STEP_COPY] = "copy",
+		[VM_STEP_EXEC] = "exec",
 	};
 
 	vm_text_add(t, "%s", names[st->kind]);
-	if (st->kind == VM_STEP_FORK)
+	if (st->kind == VM_STEP_FORK || st->kind == VM_STEP_EXEC)
 		return;
 	vm_text_add(t, " ");
 	if (st->chosen && st->kind != VM_STEP_MOVE)

@@ -33,6 +33,14 @@ static void test_layout(void **state)
 	forked("p0+1 rw own o0@0 | p4+1 rw o2@0");
 }
 
+static void test_exec(void **state)
+{
+	(void)state;
+	given("p0+1 rw own | p1+1 rw sealed | p4+1 r shared o2@0");
+	vm_state_exec(&s);
+	assert_string_equal(text_of_state(&s), "p0+1 rw own o0@0");
+}
+
 static void test_flags(void **state)
 {
 	(void)state;
@@ -70,6 +78,7 @@ static void test_rule(void **state)
 	(void)state;
 	BOTH_SAY(b, "fork", "= 0 {fork}");
 	BOTH_SAY(b, "end", "= 0");
+	BOTH_SAY(b, "exec", "= 0 {exec}");
 	/* each VMA is charged anew: two that may be one by now */
 	b->info.total_pages = 6;
 	BOTH_SAY(b, "fork", "= 0 {fork}");
@@ -193,6 +202,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_exec),
 		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_contents),
 		cmocka_unit_test(test_rule),

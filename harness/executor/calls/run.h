@@ -36,6 +36,22 @@ void vm_run_all_objects(void);
 void vm_run_join(pid_t child);
 
 /*
+ * exec: the process becomes a new executor that looks at itself, writes a struct vm_exec_report to
+ * `fd`, and ends. Returns -errno if that cannot begin.
+ */
+int64_t vm_run_exec(int fd, uint8_t call);
+
+/* Between the two: the first argument of such an executor, which goes on here. */
+#define VM_EXEC_OPTION "--look"
+_Noreturn void vm_exec_main(int argc, char **argv);
+
+#define VM_EXEC_MAX_VMAS 64
+struct vm_exec_report {
+	uint32_t call, nvma;
+	struct vm_vma vma[VM_EXEC_MAX_VMAS];
+};
+
+/*
  * Touch (VM_OP_READ, VM_OP_WRITE, VM_OP_FILL) the pages of a range, beginning with its page number
  * `from`. Fills in status, result (pages done, those before `from` counted) and the signal.
  */
