@@ -53,6 +53,7 @@ void vm_explain_result(const struct vm_event *e, const struct vm_target_info *in
 	case VM_STATUS_WITHHELD:
 		vm_text_add(t, "withheld (%s)",
 			    e->result == VM_WITHHELD_MEMORY ? "too much memory"
+			    : e->result == VM_WITHHELD_FORK ? "no such child"
 							    : "executor's memory");
 		return;
 	case VM_STATUS_FAULTED:

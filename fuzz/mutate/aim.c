@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <sys/mman.h>
+#include <sys/shm.h>
 
 #include "fuzz/mutate/aim.h"
 
@@ -91,6 +92,25 @@ static void aim_mmap(struct vm_mutator *m, struct vm_call *call)
 		vm_aim_name(m, call);
 }
 
+/* Into a hole; or over what is there, with the flag that allows it mostly. */
+static void aim_shmat(struct vm_mutator *m, struct vm_call *call)
+{
+	bool over = vm_rng_chance(&m->rng, 40);
+	struct vm_span s = over ? vm_span_aimed(m) : vm_span_hole(m);
+
+	call->arg[0].bits =
+		vm_rng_chance(&m->rng, 97) ? VM_OBJECT_S0 : vm_rng_below(&m->rng, VM_OBJECT_COUNT);
+	call->arg[1].addr = vm_addr_from(m, s.start);
+	call->arg[2].bits = (vm_rng_chance(&m->rng, 25) ? SHM_RDONLY : 0) |
+			    (vm_rng_chance(&m->rng, 10) ? SHM_RND : 0) |
+			    (vm_rng_chance(&m->rng, over ? 80 : 10) ? SHM_REMAP : 0) |
+			    (vm_rng_chance(&m->rng, 5) ? SHM_EXEC : 0);
+	if (vm_rng_chance(&m->rng, 15)) {
+		call->arg[1].addr = (struct vm_addr){ .base = VM_BASE_NULL };
+		vm_aim_name(m, call);
+	}
+}
+
 void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 {
 	*call = (struct vm_call){ .op = op };
@@ -121,6 +141,16 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 		call->arg[0].bits = 1 + vm_rng_below(&m->rng, VM_OBJECT_COUNT - 1);
 		call->arg[1].len.pages = (int32_t)vm_rng_below(&m->rng, 2 * VM_OBJECT_PAGES);
 		break;
+	case VM_OP_SHMAT:
+		aim_shmat(m, call);
+		break;
+	case VM_OP_SHMDT:
+		call->arg[0].addr = vm_addr_from(m, vm_span_aimed(m).start);
+		break;
+	case VM_OP_FORK:
+	case VM_OP_END:
+	case VM_OP_EXEC:
+		break;
 	default: /* a range alone */
 		put_span(m, call, vm_span_aimed(m));
 	}
@@ -131,7 +161,8 @@ void vm_aim_call(struct vm_mutator *m, struct vm_call *call)
 	static const uint8_t weight[VM_OP_COUNT] = {
 		[VM_OP_MMAP] = 20, [VM_OP_MUNMAP] = 10, [VM_OP_MREMAP] = 32, [VM_OP_MPROTECT] = 12,
 		[VM_OP_MSEAL] = 6, [VM_OP_READ] = 4,	[VM_OP_WRITE] = 5,   [VM_OP_FILL] = 11,
-		[VM_OP_TRUNCATE] = 3,
+		[VM_OP_TRUNCATE] = 3, [VM_OP_FORK] = 2, [VM_OP_END] = 1,
+		[VM_OP_SHMAT] = 3,    [VM_OP_SHMDT] = 1,   [VM_OP_EXEC] = 1,
 	};
 	const struct vm_model_area *areas;
 	uint8_t op = (uint8_t)vm_rng_weighted(&m->rng, weight, VM_OP_COUNT);

@@ -84,7 +84,7 @@ static void tweak_flags(struct vm_mutator *m, const struct vm_arg_desc *desc, ui
 void vm_tweak_call(struct vm_mutator *m, struct vm_call *call)
 {
 	const struct vm_call_desc *desc = vm_call_desc(call->op);
-	unsigned int i = vm_rng_below(&m->rng, desc->nargs);
+	unsigned int i = desc->nargs ? vm_rng_below(&m->rng, desc->nargs) : 0;
 
 	switch (desc->arg[i].kind) {
 	case VM_ARG_ADDR:

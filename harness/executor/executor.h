@@ -57,6 +57,15 @@ struct vm_executor {
 	uint8_t *io; /* the parent's alone: VM_FRAME_MAX bytes and a header */
 };
 
+/* Is the address in a range that no call may touch, or beyond TASK_SIZE? */
+static inline bool vm_is_guarded(const struct vm_target_info *info, uint64_t addr)
+{
+	for (uint32_t i = 0; i < info->nguard; i++)
+		if (addr >= info->guard[i].start && addr < info->guard[i].end)
+			return true;
+	return addr >= info->layout.task_size;
+}
+
 /* One line on stderr, and exit VM_EXIT_USAGE. */
 _Noreturn void vm_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

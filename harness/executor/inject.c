@@ -188,6 +188,42 @@ static bool success_for_nothing(const struct vm_executor *ex, struct vm_event *e
 	return true;
 }
 
+void vm_inject_kept(const struct vm_executor *ex, struct vm_observer *o)
+{
+	const struct vm_layout *l = &ex->info.layout;
+	struct vm_vma page = { .start = l->arena_base,
+			       .end = l->arena_base + l->page_size,
+			       .mode = VM_MODE_R };
+
+	if (!o->nvma)
+		o->vma[o->nvma++] = page;
+}
+
+void vm_inject_forked(const struct vm_executor *ex)
+{
+	if (ex->opt.inject == VM_INJECT_FORK_UNSEALS)
+		vm_inject_unseal(ex);
+}
+
+/* The child's writes are made once more, in the parent. */
+void vm_inject_joined(const struct vm_executor *ex, unsigned int first, unsigned int end,
+		      const uint64_t names[VM_NAME_SLOTS])
+{
+	const struct vm_target_info *info = &ex->info;
+
+	for (unsigned int i = first + 1; ex->opt.inject == VM_INJECT_FORK_NOT_COPIED && i < end;
+	     i++) {
+		const struct vm_call *call = &ex->area->prog.call[i];
+		struct vm_event e = { .call = (uint8_t)i };
+
+		if (call->op != VM_OP_WRITE && call->op != VM_OP_FILL)
+			continue;
+		e.sc = vm_call_resolve(call, &info->layout, names);
+		if (!vm_call_withheld(&e.sc, &info->layout, info->guard, info->nguard))
+			vm_run_touch(ex, &e, 0);
+	}
+}
+
 void vm_inject_start(const struct vm_executor *ex)
 {
 	struct vm_observer *o = &ex->area->inject.obs;
@@ -211,7 +247,10 @@ bool vm_inject_before(const struct vm_executor *ex, struct vm_event *e)
 		return vm_inject_seal(ex, e, VM_OP_MREMAP);
 	case VM_INJECT_SEAL_IGNORED_MPROTECT:
 		return vm_inject_seal(ex, e, VM_OP_MPROTECT);
+	case VM_INJECT_SEAL_IGNORED_SHMAT:
+		return vm_inject_seal(ex, e, VM_OP_SHMAT);
 	case VM_INJECT_SEAL_LOST:
+	case VM_INJECT_FORK_UNSEALS:
 		return vm_inject_seal(ex, e, VM_OP_COUNT);
 	default:
 		return false;

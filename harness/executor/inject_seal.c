@@ -84,6 +84,17 @@ static void make_real(const struct vm_observer *o, const struct vm_range range[2
 	}
 }
 
+void vm_inject_unseal(const struct vm_executor *ex)
+{
+	struct vm_observer *o = &ex->area->inject.obs;
+
+	if (!vm_observe_smaps(o))
+		return;
+	for (uint32_t i = 0; i < o->nvma; i++)
+		if (marked(&o->vma[i]))
+			mark(o->vma[i].start, o->vma[i].end, MADV_DODUMP);
+}
+
 bool vm_inject_seal(const struct vm_executor *ex, struct vm_event *e, uint8_t blind)
 {
 	const struct vm_call_desc *desc = vm_call_desc(e->sc.op);

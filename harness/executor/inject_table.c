@@ -30,6 +30,12 @@ static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
 				       "a write to a page without the write right succeeds" },
 	[VM_INJECT_SEAL_LOST] = { "seal-lost",
 				  "sealing pages next to sealed ones takes the seal from those" },
+	[VM_INJECT_FORK_UNSEALS] = { "fork-unseals", "a forked child has no seals" },
+	[VM_INJECT_FORK_NOT_COPIED] = { "fork-not-copied",
+					"what a forked child writes shows in its parent" },
+	[VM_INJECT_SEAL_IGNORED_SHMAT] = { "seal-ignored-shmat",
+					   "shmat with SHM_REMAP replaces sealed pages" },
+	[VM_INJECT_EXEC_KEEPS] = { "exec-keeps", "exec leaves a page of the old program" },
 };
 
 const struct vm_inject_desc *vm_inject_desc(size_t fault)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/executor/calls/run.h"
 #include "harness/executor/limits.h"
 #include "harness/executor/probe.h"
 #include "harness/executor/run.h"
@@ -108,6 +109,8 @@ int main(int argc, char **argv)
 {
 	static struct vm_executor ex;
 
+	if (argc > 1 && !strcmp(argv[1], VM_EXEC_OPTION))
+		vm_exec_main(argc, argv);
 	parse_options(argc, argv, &ex.opt);
 	vm_sandbox_fix_layout(argv);
 	signal(SIGPIPE, SIG_IGN);

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "harness/executor/calls/run.h"
 #include "harness/executor/probe.h"
 #include "harness/executor/setup.h"
 #include "harness/snapshot/procfs.h"
@@ -103,6 +104,12 @@ static int has_pku(struct vm_executor *ex)
 	return syscall(SYS_pkey_alloc, 0, 0) < 0;
 }
 
+static int has_sysv_shm(struct vm_executor *ex)
+{
+	(void)ex;
+	return !vm_run_shm_works();
+}
+
 static bool probe(struct vm_executor *ex, int (*fn)(struct vm_executor *ex), uint64_t bit)
 {
 	int status;
@@ -125,5 +132,6 @@ void vm_probe_all(struct vm_executor *ex)
 	probe(ex, has_smaps, VM_HAS_SMAPS);
 	probe(ex, has_smaps_seal, VM_HAS_SMAPS_SEAL);
 	probe(ex, has_pku, VM_HAS_PKU);
+	probe(ex, has_sysv_shm, VM_HAS_SYSV_SHM);
 	ex->info.features |= vm_probe_behaviour(ex);
 }

@@ -2,6 +2,7 @@
 /* The rows of the table of calls, and what each call may touch. */
 #include <linux/mman.h>
 #include <string.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 
 #include "harness/program/call_table.h"
@@ -23,6 +24,14 @@ static const struct vm_word mremap_words[] = {
 	{ "maymove", MREMAP_MAYMOVE },
 	{ "fixed", MREMAP_FIXED },
 	{ "dontunmap", MREMAP_DONTUNMAP },
+	{ NULL, 0 },
+};
+
+static const struct vm_word shmat_words[] = {
+	{ "rdonly", SHM_RDONLY },
+	{ "rnd", SHM_RND },
+	{ "remap", SHM_REMAP },
+	{ "exec", SHM_EXEC },
 	{ NULL, 0 },
 };
 
@@ -171,13 +180,42 @@ static void touch_footprint(const struct vm_syscall *sc, const struct vm_layout 
 		range[0].end = page_up(addr + len, layout);
 }
 
-/* Calls on objects change mappings of them wherever they are, but no mapping of the executor's. */
+/*
+ * Calls on objects change mappings of them wherever they are, but no mapping of the executor's; fork
+ * changes no mapping, it makes an address space, and exec ends one that nobody needs any more.
+ */
 static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
 			 struct vm_range range[2])
 {
 	(void)sc;
 	(void)layout;
 	(void)range;
+}
+
+/*
+ * The pages of the segment at the address, which SHM_RND rounds down (SHMLBA is at least a page). Only
+ * with SHM_REMAP may anything be there, but guards are more than mappings. Empty where do_shmat() says
+ * EINVAL: an unaligned address. 6.12 ipc/shm.c.
+ */
+static void shmat_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			    struct vm_range range[2])
+{
+	uint64_t addr = sc->arg[1], lba = (uint64_t)SHMLBA;
+
+	if (!addr)
+		return;
+	if (sc->arg[2] & SHM_RND)
+		addr &= ~(lba - 1);
+	if (page_aligned(addr, layout))
+		range[0] = user_range(addr, VM_OBJECT_PAGES * layout->page_size, layout);
+}
+
+/* Mappings of segments alone, of which the executor has none: the segment, if it is attached here. */
+static void shmdt_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			    struct vm_range range[2])
+{
+	if (page_aligned(sc->arg[0], layout))
+		range[0] = user_range(sc->arg[0], VM_OBJECT_PAGES * layout->page_size, layout);
 }
 
 #define ADDR(name)                                                                                 \
@@ -254,11 +292,30 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 		.arg = { OBJECT("object"), LEN("len") },
 		.syntax = "%o %l", .footprint = no_footprint,
 	},
+	[VM_OP_FORK] = {
+		.name = "fork", .nr = -1, .syntax = "", .footprint = no_footprint,
+	},
+	[VM_OP_END] = {
+		.name = "end", .nr = -1, .syntax = "", .footprint = no_footprint,
+	},
+	[VM_OP_SHMAT] = {
+		.name = "shmat", .nr = SYS_shmat, .nargs = 3, .returns_addr = true,
+		.arg = { OBJECT("object"), ADDR("addr"), FLAGS(shmat_words, UINT32_MAX) },
+		.syntax = "%o %a %w", .footprint = shmat_footprint,
+	},
+	[VM_OP_SHMDT] = {
+		.name = "shmdt", .nr = SYS_shmdt, .nargs = 1,
+		.arg = { ADDR("addr") },
+		.syntax = "%a", .footprint = shmdt_footprint,
+	},
+	[VM_OP_EXEC] = {
+		.name = "exec", .nr = -1, .syntax = "", .footprint = no_footprint,
+	},
 };
 
 const char *vm_object_name(uint64_t object)
 {
-	static const char *const names[VM_OBJECT_COUNT] = { "", "m0", "m1", "f0", "r0" };
+	static const char *const names[VM_OBJECT_COUNT] = { "", "m0", "m1", "f0", "r0", "s0" };
 
 	return object < VM_OBJECT_COUNT ? names[object] : "";
 }

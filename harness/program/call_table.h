@@ -43,7 +43,7 @@ struct vm_call_desc {
 	/*
 	 * Text after the name; each directive takes the next arguments of its kinds. %r: ADDR and
 	 * LEN as a range; %p: PROT; %f: FLAGS joined by `|`, `0` for none; %w: FLAGS as words,
-	 * nothing for none; %g: as %r, and the flags' placement words (mmap); %m: ADDR, LEN, LEN,
+	 * nothing for none; %a: ADDR alone; %g: as %r, and the flags' placement words (mmap); %m: ADDR, LEN, LEN,
 	 * ADDR as a source, its lengths and a destination (mremap).
 	 */
 	const char *syntax;
@@ -72,6 +72,9 @@ enum vm_withheld {
 	VM_PERMITTED,
 	VM_WITHHELD_GUARD,  /* could touch the executor's own memory */
 	VM_WITHHELD_MEMORY, /* would touch more than VM_TOUCH_MAX_PAGES pages */
+	/* Said by the executor: no meaning here (fork in a forked child, end or exec outside of one),
+	   or the system has no more processes. */
+	VM_WITHHELD_FORK,
 };
 enum vm_withheld vm_call_withheld(const struct vm_syscall *sc, const struct vm_layout *layout,
 				  const struct vm_range *guard, size_t nguard);

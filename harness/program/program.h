@@ -28,6 +28,7 @@ enum vm_object_name {
 	VM_OBJECT_M1,
 	VM_OBJECT_F0, /* f0: a file without a name in /tmp */
 	VM_OBJECT_R0, /* r0: m0 again, opened read-only */
+	VM_OBJECT_S0, /* s0: a SysV segment, for shmat alone: made when nothing maps it */
 	VM_OBJECT_COUNT
 };
 #define VM_OBJECT_PAGES 8
@@ -46,6 +47,11 @@ enum vm_op {
 	VM_OP_WRITE,
 	VM_OP_FILL,
 	VM_OP_TRUNCATE,
+	VM_OP_FORK,
+	VM_OP_END,
+	VM_OP_SHMAT,
+	VM_OP_SHMDT,
+	VM_OP_EXEC,
 	VM_OP_COUNT
 };
 

@@ -255,7 +255,7 @@ static bool parse_object(struct vm_parser *p, struct draft *d)
 		d->call->arg[i].bits = k;
 		p->at += len;
 	} else if (!vm_scan_accept(p, "none")) {
-		return offset || vm_scan_expected(p, p->at, "an object (m0, m1, f0, r0, none)");
+		return offset || vm_scan_expected(p, p->at, "an object (m0, m1, f0, r0, s0, none)");
 	}
 	if (!offset || p->at == p->end || *p->at != '@')
 		return true;
@@ -304,6 +304,12 @@ static bool parse_args(struct vm_parser *p, struct draft *d)
 			break;
 		case 'o':
 			ok = parse_object(p, d);
+			break;
+		case 'a':
+			vm_scan_blanks(p);
+			ok = vm_scan_addr(p,
+					  &d->call->arg[vm_row_take(d->desc, VM_ARG_ADDR, &d->used)]
+						   .addr);
 			break;
 		case 'l':
 			vm_scan_blanks(p);

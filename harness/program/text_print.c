@@ -297,7 +297,8 @@ static void add_object(struct out *o, struct subject *s)
 /* The name and the arguments, as the row's syntax says. */
 static void add_subject(struct out *o, struct subject *s)
 {
-	add(o, "%s ", s->desc->name);
+	add(o, "%s", s->desc->name);
+	o->blank = true;
 	for (const char *c = s->desc->syntax; *c; c++) {
 		if (*c == ' ') {
 			o->blank = true;
@@ -316,6 +317,9 @@ static void add_subject(struct out *o, struct subject *s)
 			break;
 		case 'o':
 			add_object(o, s);
+			break;
+		case 'a':
+			add_addr_arg(o, s, vm_row_take(s->desc, VM_ARG_ADDR, &s->used));
 			break;
 		case 'l':
 			add_len_arg(o, s, vm_row_take(s->desc, VM_ARG_LEN, &s->used));

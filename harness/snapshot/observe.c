@@ -34,6 +34,11 @@ void vm_observer_close(struct vm_observer *o)
 	close_one(&o->mem_fd);
 }
 
+void vm_observer_forget(struct vm_observer *o)
+{
+	o->maps_fd = o->smaps_fd = o->pagemap_fd = o->mem_fd = -1;
+}
+
 bool vm_procfs_open(int *fd, const char *path)
 {
 	if (*fd < 0)

@@ -60,6 +60,12 @@ void vm_observer_init(struct vm_observer *o, char *text, const struct vm_layout 
 /* Close the files (a process that ends need not). */
 void vm_observer_close(struct vm_observer *o);
 
+/*
+ * The files that are open belong to another process, which has used the observer (after a fork):
+ * leave them alone, and open them anew.
+ */
+void vm_observer_forget(struct vm_observer *o);
+
 /* VMAs by the text of /proc/self/maps: VM_SEEN_MAPS | VM_SEEN_OWN. */
 uint32_t vm_observe_text(struct vm_observer *o);
 

@@ -283,13 +283,17 @@ static struct vm_event *new_event(struct decoder *d, uint8_t kind)
 	return e;
 }
 
-/* The call that an actor is in; NULL if it is in none. The newest is nearly always the one. */
+/*
+ * The call that an actor is in; NULL if it is in none. The newest is nearly always the one. A fork
+ * begins in the parent and returns in the child.
+ */
 static struct vm_event *open_call(struct decoder *d, uint16_t actor, uint16_t space)
 {
 	for (uint32_t i = d->trace->nevents; i-- > 0;) {
 		struct vm_event *e = &d->trace->event[i];
 
-		if (e->actor == actor && e->space == space)
+		if ((e->actor == actor && e->space == space) ||
+		    (space && e->status == VM_STATUS_RUNNING && e->sc.op == VM_OP_FORK))
 			return e->status == VM_STATUS_RUNNING ? e : NULL;
 	}
 	return NULL;
@@ -367,7 +371,7 @@ static bool get_end(struct decoder *d, unsigned int head, unsigned int which)
 	e->seq_end = head & VM_REC_PLACE ? place.seq_end : e->seq_begin + 1;
 	e->status = (uint8_t)VM_REC_STATUS_OF(head);
 	d->next_seq = e->seq_end + 1;
-	d->last_seen = which == VM_REC_LAST;
+	d->last_seen = which == VM_REC_LAST && !place.space;
 	if (call && !get_result(d, e))
 		return false;
 	return !(head & VM_REC_SNAPSHOT) || get_snapshot(d, &e->after);

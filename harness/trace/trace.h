@@ -24,6 +24,7 @@
 #define VM_HAS_SMAPS	     (1ull << 5) /* smaps has VmFlags */
 #define VM_HAS_SMAPS_SEAL    (1ull << 6) /* ... and they show `sl` (probed by sealing a page) */
 #define VM_HAS_PKU	     (1ull << 7)
+#define VM_HAS_SYSV_SHM	     (1ull << 9) /* a SysV segment can be made */
 #define VM_IS_NAMESPACED     (1ull << 8) /* the executor has process and IPC namespaces of its own */
 /* Probes of behaviour (oracle/profiles/): run once, in a child, when the executor starts. */
 #define VM_PROBED_BEHAVIOUR (1ull << 16) /* the bits below mean something */
@@ -56,7 +57,7 @@ struct vm_target_info {
 enum vm_event_kind {
 	VM_EVENT_START, /* the address space before the first call */
 	VM_EVENT_CALL,	/* one call, and the address space after it */
-	VM_EVENT_END,	/* the last look */
+	VM_EVENT_END,	/* the last look at an address space */
 };
 
 enum vm_event_status {
@@ -67,8 +68,11 @@ enum vm_event_status {
 };
 
 /*
- * Today there is one actor and one address space (0, 0), and seq_end == seq_begin + 1; readers must
- * not rely on it.
+ * Address space 0 is the program's own; 1 that of a forked child, whose actor is 1. They take turns:
+ * a fork that succeeds is an event of space 1 (the child returns from it), then come the calls of the
+ * child and its own VM_EVENT_END; with the next event of space 0 the child is gone. A child that dies
+ * takes its parent with it: nothing follows. Today seq_end == seq_begin + 1; readers must not rely on
+ * it.
  */
 struct vm_event {
 	uint8_t kind;	/* enum vm_event_kind */
@@ -93,7 +97,8 @@ enum vm_exit {
 	VM_EXIT_LOG_FULL, /* the log had no room for what it saw */
 };
 
-#define VM_TRACE_MAX_EVENTS (VM_PROGRAM_MAX_CALLS + 2)
+/* START and END, and another END for each pair of fork and end. */
+#define VM_TRACE_MAX_EVENTS (VM_PROGRAM_MAX_CALLS * 3 / 2 + 3)
 
 struct vm_trace {
 	struct vm_target_info info;

@@ -145,6 +145,7 @@ static void forget(struct vm_judge *j, struct vm_state *s)
 	struct vm_objects *o = &j->scratch->objects;
 	uint32_t n = 0;
 
+	o->segment_unknown = true;
 	for (uint32_t i = 0; i < o->n; i++) {
 		o->object[i].zero = false;
 		o->object[i].npages = 0;

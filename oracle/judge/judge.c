@@ -106,6 +106,9 @@ static void look(struct vm_judge *j)
 {
 	const struct vm_snapshot *snap = &j->e->after;
 
+	/* what a child does to shared objects meanwhile is not known */
+	if (j->space && j->before->lost)
+		j->parent->lost = true;
 	if (snap->mask & VM_SEEN_MAPS) {
 		vm_check_views(j, snap);
 		vm_adopt(j, snap);
@@ -162,8 +165,27 @@ static void judge_call(struct vm_judge *j)
 	look(j);
 }
 
+/* A forked child comes (the event is the fork that returns in it), or it is gone. */
+static void change_space(struct vm_judge *j)
+{
+	if (j->e->space && !j->space) {
+		vm_state_copy(j->parent, j->before);
+		vm_objects_hold(&j->scratch->objects, j->parent);
+		j->parent_maps = j->last_maps;
+		j->parent_unobserved_since = j->unobserved_since;
+	} else if (!j->e->space && j->space) {
+		vm_state_copy(j->before, j->parent);
+		vm_objects_hold(&j->scratch->objects, NULL);
+		j->last_maps = j->parent_maps;
+		j->unobserved_since = j->parent_unobserved_since;
+	}
+	j->space = j->e->space;
+}
+
 static void judge_event(struct vm_judge *j)
 {
+	if (j->space != j->e->space)
+		change_space(j);
 	memset(j->range, 0, sizeof(j->range));
 	j->judged = false;
 	switch (j->e->kind) {
@@ -198,7 +220,8 @@ void vm_judge(const struct vm_trace *trace, const struct vm_judge_options *opt,
 			      .before = &scratch->state[0],
 			      .after = &scratch->state[1],
 			      .next = &scratch->state[2],
-			      .work = &scratch->state[3] };
+			      .work = &scratch->state[3],
+			      .parent = &scratch->state[4] };
 
 	out->nverdicts = out->nfeatures = 0;
 	out->worst = VM_OK;

@@ -8,7 +8,7 @@
 #include "oracle/rules/rule.h"
 
 struct vm_judge_scratch {
-	struct vm_state state[4];
+	struct vm_state state[5];
 	struct vm_objects objects;
 	struct vm_outcomes outcomes, more;
 	struct vm_run run[2][VM_STATE_MAX_AREAS];
@@ -22,7 +22,12 @@ struct vm_judge {
 	struct vm_judge_scratch *scratch;
 	struct vm_judgement *out;
 	struct vm_state *before, *after, *next,
-		*work;			     /* belief; the four of scratch, swapped around */
+		*work; /* belief about the space of j->e; of scratch, swapped around */
+	/* While a forked child runs (space 1): what was believed of its parent, and looked at. */
+	uint16_t space;
+	struct vm_state *parent;
+	const struct vm_snapshot *parent_maps;
+	uint32_t parent_unobserved_since;
 	const struct vm_snapshot *last_maps; /* the last observed layout, NULL before the first */
 	uint32_t unobserved_since; /* first event whose effect has not been looked at, or 0 */
 	uint32_t event;		   /* index of the event being judged */

@@ -91,14 +91,16 @@ void vm_outcome_set(struct vm_judge *j)
 struct vm_range vm_result_range(const struct vm_judge *j)
 {
 	const struct vm_event *e = j->e;
-	uint64_t page = j->info->layout.page_size;
+	uint64_t page = j->info->layout.page_size, len;
 	struct vm_range r = { 0, 0 };
 
 	if (e->kind != VM_EVENT_CALL || e->status != VM_STATUS_DONE || e->result <= 0 ||
 	    !vm_call_desc(e->sc.op)->returns_addr)
 		return r;
+	len = e->sc.op == VM_OP_SHMAT ? VM_OBJECT_PAGES * page
+				      : e->sc.arg[e->sc.op == VM_OP_MREMAP ? 2 : 1];
 	r.start = (uint64_t)e->result;
-	r.end = r.start + ((e->sc.arg[e->sc.op == VM_OP_MREMAP ? 2 : 1] + page - 1) & ~(page - 1));
+	r.end = r.start + ((len + page - 1) & ~(page - 1));
 	return r;
 }
 
@@ -182,7 +184,8 @@ static bool seal_broken(const struct vm_judge *j, const struct vm_diffs *changed
 	for (uint32_t i = 0; i < changed->n; i++) {
 		const struct vm_diff *d = &changed->d[i];
 
-		if (d->kind == VM_DIFF_APPEARED || d->kind == VM_DIFF_SEALED)
+		if (d->kind == VM_DIFF_APPEARED || d->kind == VM_DIFF_SEALED ||
+		    j->e->sc.op == VM_OP_EXEC)
 			continue;
 		for (uint32_t k = vm_state_from(j->before, d->start);
 		     k < j->before->n && j->before->area[k].start < d->end; k++)
@@ -299,7 +302,10 @@ static void accept(struct vm_judge *j, const struct vm_outcome *o, bool observed
 			note_split(j, o, &j->e->after);
 		return;
 	}
-	between(j, j->before, j->after, &changed);
+	if (j->e->sc.op == VM_OP_FORK) /* the child's memory is a copy: compare what it shows */
+		vm_against(j, j->before, &j->e->after, &changed);
+	else
+		between(j, j->before, j->after, &changed);
 	j->out->call[j->event].changed = changed.n > 0;
 	if (!errno_of(j->e, &err))
 		return;

@@ -21,6 +21,8 @@ const char *vm_place_name(const struct vm_judge *j, uint64_t start, uint64_t end
 	uint8_t op = j->e->sc.op;
 	const struct vm_range *source = &j->range[0], *dest = &j->range[1];
 
+	if (op == VM_OP_FORK || op == VM_OP_EXEC)
+		return "child";
 	if (op == VM_OP_MREMAP) {
 		if (within(dest, start, end) || within(&j->range[2], start, end))
 			return "destination";
@@ -29,7 +31,8 @@ const char *vm_place_name(const struct vm_judge *j, uint64_t start, uint64_t end
 		/* growth in place maps beyond the old range */
 		return "bystander";
 	}
-	if (op == VM_OP_MMAP && (within(source, start, end) || within(dest, start, end) ||
+	if ((op == VM_OP_MMAP || op == VM_OP_SHMAT) &&
+	    (within(source, start, end) || within(dest, start, end) ||
 				 within(&j->range[2], start, end)))
 		return "destination";
 	return within(source, start, end) ? "range" : "bystander";

@@ -63,28 +63,21 @@ static const struct vm_cause shmem_commit = {
 	.resource = true
 };
 
-/* What the call asks for. */
-struct request {
-	uint64_t addr, len, prot, flags, offset;
-	uint64_t object; /* enum vm_object_name; VM_OBJECT_NONE for anonymous memory */
-	bool shared;
-};
-
 /* Flags of the new VMA: do_mmap(). */
-static uint64_t new_flags(const struct vm_rule *r, const struct request *q)
+static uint64_t new_flags(const struct vm_rule *r, const struct vm_map_request *q)
 {
 	uint64_t flags = VM_MAY_ALL;
 
 	if (q->flags & MAP_NORESERVE && r->info->overcommit_memory != 2)
 		flags |= VM_BIT(VM_FLAG_NR);
-	if (q->object == VM_OBJECT_R0 && q->shared)
+	if (q->read_only && q->shared)
 		flags &= ~VM_BIT(VM_FLAG_MW);
 	return flags;
 }
 
 /* Is memory charged, and does that fail? Shared anonymous memory: only after the old mappings are
  * gone. */
-static bool charge(struct vm_rule *r, const struct request *q, bool chosen, uint64_t new_vm_flags)
+static bool charge(struct vm_rule *r, const struct vm_map_request *q, bool chosen, uint64_t new_vm_flags)
 {
 	uint64_t pages = q->len / r->info->layout.page_size, old = 0;
 	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = q->addr, .end = q->addr + q->len };
@@ -118,7 +111,7 @@ static bool charge(struct vm_rule *r, const struct request *q, bool chosen, uint
 }
 
 /* What is mapped, once the address is settled (fixed: at addr; else where the kernel chose). */
-static void map(struct vm_rule *r, const struct request *q, bool chosen)
+static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 {
 	uint64_t flags = new_flags(r, q);
 	struct vm_step step = { .kind = VM_STEP_MAP,
@@ -127,7 +120,8 @@ static void map(struct vm_rule *r, const struct request *q, bool chosen)
 				.chosen = chosen,
 				.start = chosen ? 0 : q->addr,
 				.end = chosen ? q->len : q->addr + q->len,
-				.object = r->objects->named[q->object],
+				.object = q->backing,
+				.attach = q->attach,
 				.off = q->object ? q->offset : 0,
 				.flags = flags };
 	struct vm_step copies = { .kind = VM_STEP_COPY, .chosen = chosen };
@@ -160,7 +154,7 @@ static void map(struct vm_rule *r, const struct request *q, bool chosen)
 }
 
 /* do_mmap(), once there is an address: the type, and what the file allows. */
-static bool check_type(struct vm_rule *r, const struct request *q)
+static bool check_type(struct vm_rule *r, const struct vm_map_request *q)
 {
 	uint64_t type = q->flags & MAP_TYPE_BITS, page = r->info->layout.page_size;
 	/* MAP_SHARED_VALIDATE is for files only */
@@ -175,13 +169,13 @@ static bool check_type(struct vm_rule *r, const struct request *q)
 	    vm_fails(r, vm_is(q->flags & MAP_FIXED_NOREPLACE), EOPNOTSUPP, &not_legacy))
 		return true;
 	if (q->object && q->shared &&
-	    vm_fails(r, vm_is(q->prot & PROT_WRITE && q->object == VM_OBJECT_R0), EACCES,
+	    vm_fails(r, vm_is(q->prot & PROT_WRITE && q->read_only), EACCES,
 		     &read_only))
 		return true;
 	return vm_fails(r, vm_is(!known), EINVAL, &bad_type);
 }
 
-static void map_fixed(struct vm_rule *r, const struct request *q)
+static void map_fixed(struct vm_rule *r, const struct vm_map_request *q)
 {
 	uint64_t task = r->info->layout.task_size, end = q->addr + q->len;
 
@@ -200,7 +194,7 @@ static void map_fixed(struct vm_rule *r, const struct request *q)
 	map(r, q, false);
 }
 
-static void map_chosen(struct vm_rule *r, struct request *q)
+static void map_chosen(struct vm_rule *r, struct vm_map_request *q)
 {
 	uint64_t min = vm_page_align(r, r->info->hint_min_addr), hint;
 	enum vm_tri taken;
@@ -220,21 +214,33 @@ static void map_chosen(struct vm_rule *r, struct request *q)
 	map(r, q, taken != VM_YES);
 }
 
+void vm_rule_map(struct vm_rule *r, struct vm_map_request *q)
+{
+	if (q->flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
+		map_fixed(r, q);
+	else
+		map_chosen(r, q);
+}
+
 void vm_rule_mmap(struct vm_rule *r)
 {
 	const uint64_t *arg = r->sc->arg;
-	struct request q = { .addr = arg[0],
+	struct vm_map_request q = { .addr = arg[0],
 			     .len = vm_page_align(r, arg[1]),
 			     .prot = arg[2],
 			     .flags = arg[3],
 			     .object = arg[3] & MAP_ANONYMOUS ? VM_OBJECT_NONE : arg[4],
 			     .offset = arg[5] };
 	uint64_t pages = q.len / r->info->layout.page_size;
+	bool no_descriptor =
+		!(q.flags & MAP_ANONYMOUS) && (!q.object || q.object == VM_OBJECT_S0);
 
+	q.backing = r->objects->named[q.object];
+	q.read_only = q.object == VM_OBJECT_R0;
 	q.shared = (q.flags & MAP_TYPE_BITS) == MAP_SHARED ||
 		   (q.flags & MAP_TYPE_BITS) == MAP_SHARED_VALIDATE_BITS;
 	if (vm_fails(r, vm_is(vm_unaligned(r, q.offset)), EINVAL, &bad_offset) ||
-	    vm_fails(r, vm_is(!(q.flags & MAP_ANONYMOUS) && !q.object), EBADF, &no_file) ||
+	    vm_fails(r, vm_is(no_descriptor), EBADF, &no_file) ||
 	    vm_stops(r, vm_is(!arg[1]), EINVAL, &zero_len) ||
 	    vm_stops(r, vm_is(!q.len), ENOMEM, &len_wraps) ||
 	    vm_fails(r, vm_is(q.offset / r->info->layout.page_size + pages < pages), EOVERFLOW,
@@ -242,8 +248,5 @@ void vm_rule_mmap(struct vm_rule *r)
 	    vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||
 	    vm_stops(r, vm_is(q.len > r->info->layout.task_size), ENOMEM, &too_long))
 		return;
-	if (q.flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
-		map_fixed(r, &q);
-	else
-		map_chosen(r, &q);
+	vm_rule_map(r, &q);
 }

@@ -44,6 +44,10 @@ static const struct vm_cause source_sealed = { .text = "source is sealed",
 static const struct vm_cause private_zero = { .text = "old length 0 of a private mapping",
 					      .basis = PREP };
 static const struct vm_cause crosses = { .text = "source crosses a VMA", .basis = PREP };
+static const struct vm_cause not_several = {
+	.text = "SysV segment and more than one VMA",
+	.basis = "mm/mremap.c remap_move(), vma_multi_allowed() (6.17)"
+};
 static const struct vm_cause rlimit = { .text = "RLIMIT_AS or RLIMIT_DATA",
 					.basis = "mm/mmap.c may_expand_vm()",
 					.resource = true };
@@ -328,9 +332,14 @@ static bool move_piece(struct vm_rule *r, const struct remap *m, const struct vm
 	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = to, .end = end };
 	enum vm_tri charge = VM_NO;
 
-	*doomed |= a->sealed == VM_YES || dest == VM_YES || low == VM_YES;
+	/* shm_get_unmapped_area() is none of those that are known to obey */
+	bool refused = a->attach && (start > m->addr || stop < m->addr + m->old_len);
+
+	*doomed |=
+		(refused && is == VM_YES) || a->sealed == VM_YES || dest == VM_YES || low == VM_YES;
 	moved_up_to(r, m, start);
-	if (vm_fails(r, both(is, a->sealed), EPERM, &source_sealed) ||
+	if (vm_fails(r, refused ? is : VM_NO, EFAULT, &not_several) ||
+	    vm_fails(r, both(is, a->sealed), EPERM, &source_sealed) ||
 	    vm_fails_split(r, both(is, dest), EPERM, &dest_sealed, to, end))
 		return true;
 	r->done.step[r->done.n++] = gap;

@@ -14,6 +14,11 @@ static const struct {
 	[VM_OP_WRITE] = { "touch", vm_rule_touch },
 	[VM_OP_FILL] = { "touch", vm_rule_touch },
 	[VM_OP_TRUNCATE] = { "truncate", vm_rule_truncate },
+	[VM_OP_FORK] = { "fork", vm_rule_fork },
+	[VM_OP_END] = { "fork", vm_rule_end },
+	[VM_OP_EXEC] = { "fork", vm_rule_exec },
+	[VM_OP_SHMAT] = { "shm", vm_rule_shmat },
+	[VM_OP_SHMDT] = { "shm", vm_rule_shmdt },
 };
 
 const char *vm_rule_name(uint8_t op)

@@ -143,6 +143,19 @@ enum vm_tri vm_over_map_count(const struct vm_rule *r);
 /* The prot bits of a VMA for a PROT_* argument. */
 uint8_t vm_mode_of_prot(uint64_t prot);
 
+/* What is to be mapped. Lengths and offsets are whole pages. */
+struct vm_map_request {
+	uint64_t addr, len, prot, flags, offset; /* flags: MAP_* */
+	uint64_t object;  /* enum vm_object_name; VM_OBJECT_NONE for anonymous memory */
+	uint32_t backing; /* in r->objects; VM_NO_OBJECT: new */
+	uint16_t attach;  /* by shmat: as vm_area.attach */
+	bool shared;
+	bool read_only; /* opened without the right to write */
+};
+
+/* mmap.c: do_mmap() from get_unmapped_area() on, to the end of the call. */
+void vm_rule_map(struct vm_rule *r, struct vm_map_request *q);
+
 void vm_rule_mmap(struct vm_rule *r);
 void vm_rule_munmap(struct vm_rule *r);
 void vm_rule_mremap(struct vm_rule *r);
@@ -150,5 +163,10 @@ void vm_rule_mprotect(struct vm_rule *r);
 void vm_rule_mseal(struct vm_rule *r);
 void vm_rule_touch(struct vm_rule *r); /* read, write, fill */
 void vm_rule_truncate(struct vm_rule *r);
+void vm_rule_fork(struct vm_rule *r);
+void vm_rule_end(struct vm_rule *r);
+void vm_rule_exec(struct vm_rule *r);
+void vm_rule_shmat(struct vm_rule *r);
+void vm_rule_shmdt(struct vm_rule *r);
 
 #endif

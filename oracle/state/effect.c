@@ -19,6 +19,7 @@ static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, stru
 		.object = st->object,
 		.off = st->off,
 		.anon = VM_NO_OBJECT,
+		.attach = st->attach,
 	};
 
 	if (a.object == VM_NO_OBJECT) {
@@ -30,6 +31,8 @@ static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, stru
 		if (a.anon == VM_NO_OBJECT)
 			a.object = VM_NO_OBJECT;
 	}
+	if (st->attach)
+		o->named[VM_OBJECT_S0] = a.object;
 	if (a.object == VM_NO_OBJECT)
 		s->lost = true;
 	else
@@ -73,9 +76,7 @@ static void change_areas(const struct vm_step *st, struct vm_state *s)
 		s->area[i].begins = VM_MAYBE;
 }
 
-/* Pages of its own that a mapping had are gone or elsewhere: it starts anew, zero or the object's.
- */
-static bool fresh_pages(struct vm_area *a, struct vm_objects *o)
+bool vm_fresh_pages(struct vm_area *a, struct vm_objects *o)
 {
 	if (a->shared)
 		return true;
@@ -92,7 +93,7 @@ static void leave_source(const struct vm_area *a, struct vm_state *s, struct vm_
 	struct vm_area *left = &s->area[vm_state_from(s, a->start)];
 
 	left->flags &= ~(VM_BIT(VM_FLAG_LO) | VM_BIT(VM_FLAG_LF));
-	if (!fresh_pages(left, o))
+	if (!vm_fresh_pages(left, o))
 		s->lost = true;
 }
 
@@ -149,7 +150,7 @@ static void extend(const struct vm_step *st, uint64_t start, uint64_t end, uint6
 	a.end = end;
 	a.begins = st->kind == VM_STEP_EXTEND ? VM_NO : VM_MAYBE;
 	a.off = from->off + (st->kind == VM_STEP_EXTEND ? start : like) - from->start;
-	if (!fresh_pages(&a, o))
+	if (!vm_fresh_pages(&a, o))
 		s->lost = true;
 	else
 		vm_state_put(s, &a);
@@ -248,8 +249,13 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 			maybe_split(s, st->start);
 			maybe_split(s, st->end);
 			break;
+		case VM_STEP_FORK:
+			vm_state_fork(s, o);
+			break;
+		case VM_STEP_EXEC:
+			vm_state_exec(s);
+			break;
 		case VM_STEP_FILL:
-
 		case VM_STEP_WRITE:
 		case VM_STEP_COPY:
 			write_pages(st, base, s, o, page_size);

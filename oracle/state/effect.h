@@ -18,6 +18,8 @@ enum vm_step_kind {
 	VM_STEP_RESIZE,	   /* `object` gets `end` bytes */
 	VM_STEP_FILL,	   /* pages of [start, end) get the tags of call `call` */
 	VM_STEP_WRITE,	   /* ... their first words */
+	VM_STEP_FORK, /* the whole address space becomes that of a forked child */
+	VM_STEP_EXEC, /* nothing but the executor's own memory is left */
 	VM_STEP_COPY, /* private mappings of objects get their own copies of these pages now */
 };
 
@@ -30,7 +32,8 @@ struct vm_step {
 			to */
 	uint8_t call; /* FILL, WRITE: index of the call in the program */
 	uint64_t start, end, to;
-	uint32_t object;       /* MAP: VM_NO_OBJECT for anonymous memory; RESIZE */
+	uint32_t object; /* MAP: VM_NO_OBJECT for anonymous memory or a new segment; RESIZE */
+	uint16_t attach; /* MAP: of s0, as vm_area.attach */
 	uint64_t off;	       /* MAP: where in the object */
 	uint64_t flags, clear; /* MAP, FLAGS: as vm_area.flags */
 };
@@ -41,6 +44,18 @@ struct vm_effect {
 	uint32_t n;
 	struct vm_step step[VM_EFFECT_MAX];
 };
+
+/*
+ * Pages of its own that a mapping had are gone or elsewhere: it starts anew, zero or the object's.
+ * False if memory ran out.
+ */
+bool vm_fresh_pages(struct vm_area *a, struct vm_objects *o);
+
+/* fork.c: `s` becomes what a child of this address space has: kernel/fork.c dup_mmap(). */
+void vm_state_fork(struct vm_state *s, struct vm_objects *o);
+
+/* fork.c: what is left by exec. */
+void vm_state_exec(struct vm_state *s);
 
 /*
  * Apply an effect. `chosen` is the address that the kernel returned. FILL and WRITE change objects

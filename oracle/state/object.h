@@ -21,11 +21,13 @@ struct vm_object {
 	bool backed;	 /* has an inode: shared memory or a file; else private anonymous memory, or
 			    copies of pages */
 	bool zero;	 /* pages without an entry are zero; else unknown */
+	bool held;	 /* the parent of a forked child maps it */
 	bool identified; /* dev and inode were seen in maps */
 	uint32_t dev;
 	uint64_t inode;
 	uint32_t base; /* copies: the object that pages without an entry come from; else
 			  VM_NO_OBJECT */
+	uint32_t copy; /* while a fork copies an address space: this one's copy, or VM_NO_OBJECT */
 	uint64_t size; /* bytes that can be touched; UINT64_MAX for memory without an inode */
 	uint32_t npages, cap;
 	struct vm_object_page *page; /* sorted by off */
@@ -34,11 +36,19 @@ struct vm_object {
 struct vm_objects {
 	uint32_t n, cap;
 	struct vm_object *object;
-	uint32_t named[VM_OBJECT_COUNT]; /* the objects of programs; m0 and r0 are one */
+	/* The objects of programs; m0 and r0 are one; s0 is VM_NO_OBJECT before it is first attached. */
+	uint32_t named[VM_OBJECT_COUNT];
+	bool segment_unknown; /* belief was lost: what s0 is, and where, is not known any more */
 };
 
 void vm_objects_free(struct vm_objects *o);
 void vm_objects_reset(struct vm_objects *o);
+
+/* A forked child begins, whose parent maps what `parent` maps; NULL: it is gone. */
+void vm_objects_hold(struct vm_objects *o, const struct vm_state *parent);
+
+/* Is the segment s0 mapped, in `s` or in its parent? Else it is no more. */
+bool vm_object_attached(const struct vm_objects *o, const struct vm_state *s);
 
 /* Forget the objects from the n-th on: undo of speculative effects. */
 void vm_objects_truncate(struct vm_objects *o, uint32_t n);
@@ -51,6 +61,9 @@ void vm_objects_name(struct vm_objects *o, uint64_t size);
 
 /* A place for a private mapping's own copies of pages of `base`. */
 uint32_t vm_object_copies(struct vm_objects *o, uint32_t base);
+
+/* A private object with what another holds now: from here on the two part ways. */
+uint32_t vm_object_duplicate(struct vm_objects *o, uint32_t object);
 
 /*
  * What is believed of the page at `off` as mapped by an area with this object and these copies: its

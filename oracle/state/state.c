@@ -182,14 +182,15 @@ static bool differ(const struct vm_area *a, const struct vm_area *b)
 	return a->sealed != b->sealed && a->sealed != VM_MAYBE && b->sealed != VM_MAYBE;
 }
 
-/* Mappings of one inode merge only where offsets go on. `objects` say what has one: see object.h.
+/* Mappings of one inode merge only where offsets go on, of segments if one shmat made them.
+ * `objects` say what has one: see object.h.
  */
 static bool apart(const struct vm_area *a, const struct vm_area *b)
 {
 	bool inode = a->shared || a->anon != VM_NO_OBJECT,
 	     other = b->shared || b->anon != VM_NO_OBJECT;
 
-	if (inode != other)
+	if (inode != other || a->attach != b->attach)
 		return true;
 	return inode && (a->object != b->object || a->off + (a->end - a->start) != b->off);
 }

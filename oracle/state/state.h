@@ -38,6 +38,7 @@ struct vm_area {
 	uint32_t anon; /* private mapping of an inode: its own copies of pages; else VM_NO_OBJECT */
 	uint64_t flags;	      /* VmFlags among VM_TRACKED_FLAGS, as 1 << VM_FLAG_* */
 	uint64_t flags_maybe; /* those of them that are unknown */
+	uint16_t attach;      /* of a SysV segment: which shmat mapped it, from 1; else 0 */
 	uint8_t prot;	      /* VM_MODE_R | W | X */
 	uint8_t shared;	      /* MAP_SHARED (VM_MAYSHARE) */
 	uint8_t sealed;	      /* enum vm_tri */

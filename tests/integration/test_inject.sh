@@ -30,6 +30,10 @@ title_of() {
 	wrong-errno) echo '[a-z]+: E[A-Z0-9]+ instead of E[A-Z0-9]+ \(.*\)' ;;
 	success-for-nothing) echo '(munmap|mprotect): success, but range ' ;;
 	rights-ignored) echo 'write: success instead of SIGSEGV' ;;
+	fork-unseals) echo 'fork: sealed page seal lost' ;;
+	fork-not-copied) echo 'end: content of bystander changed' ;;
+	seal-ignored-shmat) echo 'shmat: (sealed page (sharing|protection) changed|seal ignored, success instead of EPERM)' ;;
+	exec-keeps) echo 'exec: success, but child is still mapped' ;;
 	seal-lost) echo 'mseal: .*seal lost' ;;
 	*) return 1 ;;
 	esac

@@ -18,6 +18,7 @@ enum what {
 	MODE,	/* of arena page `where` at the end: VM_MODE_*, or -1 if not mapped */
 	ZERO,	/* arena page `where` is present and zero at the end: 0 or 1 */
 	SEALED, /* arena page `where` at the end: 0 or 1 */
+	VMAS,	/* how many there are after call `where` */
 };
 
 struct effect {
@@ -57,6 +58,13 @@ static const struct effect effects[] = {
 	{ "rights-ignored", "write p0+1\n", RESULT, 0, 0, 0 }, /* there is no page */
 	{ "seal-lost", FOUR "mseal p0+2\nmseal p2+2\n", SEALED, 0, 1, 0 },
 	{ "seal-lost", FOUR "mseal p0+2\nmseal p2+2\n", SEALED, 2, 1, 1 },
+	{ "fork-unseals", FOUR "mseal p1+2\nfork\nmunmap p1+1\n", RESULT, 4, -EPERM, 0 },
+	{ "fork-unseals", FOUR "mseal p1+2\nfork\nend\nmunmap p4+1\n", SEALED, 1, 1, 1 },
+	{ "fork-not-copied", "mmap p0+4 rw anon private\nread p0+1\nfork\nfill p0+1\n", ZERO, 0, 1,
+	  0 },
+	{ "seal-ignored-shmat", FOUR "mseal p1+2\nshmat s0 p0 remap\n", MODE, 5, -1,
+	  RW | VM_MODE_S },
+	{ "exec-keeps", FOUR "fork\nexec\n", VMAS, 3, 0, 1 },
 };
 
 static int64_t observed(const struct vm_trace *t, enum what what, unsigned int where)
@@ -67,6 +75,8 @@ static int64_t observed(const struct vm_trace *t, enum what what, unsigned int w
 
 	if (what == RESULT)
 		return t->event[where + 1].result;
+	if (what == VMAS)
+		return t->event[where + 1].after.nvma;
 	for (uint32_t i = 0; what == ZERO && i < s->npage; i++) {
 		if (s->page[i].addr == addr)
 			return !s->page[i].content.head && !s->page[i].content.rest;

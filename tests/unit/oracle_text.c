@@ -101,7 +101,9 @@ void state_of_text(const char *text, struct vm_state *s, struct vm_objects *o)
 		assert_true(len < sizeof(area));
 		memcpy(area, text, len);
 		area[len] = 0;
-		s->area[s->n] = (struct vm_area){ .begins = begins };
+		s->area[s->n] = (struct vm_area){ .begins = begins,
+						  .anon = VM_NO_OBJECT,
+						  .flags = VM_MAY_ALL };
 		area_of_text(area, &s->area[s->n], o);
 		assert_true(!s->n || s->area[s->n - 1].end <= s->area[s->n].start);
 		if (s->n && s->area[s->n - 1].end != s->area[s->n].start)
@@ -197,11 +199,21 @@ struct vm_syscall syscall_of_text(const char *call, const struct vm_layout *layo
 
 static void add_step(struct vm_text *t, const struct vm_step *st)
 {
-	static const char *const names[] = { "unmap",  "map",	    "protect", "seal",	"move",
-					     "extend", "duplicate", "split",   "flags", "resize",
-					     "fill",   "write",	    "copy" };
+	static const char *const names[] = {
+		[VM_STEP_UNMAP] = "unmap",	   [VM_STEP_MAP] = "map",
+		[VM_STEP_PROTECT] = "protect",	   [VM_STEP_SEAL] = "seal",
+		[VM_STEP_MOVE] = "move",	   [VM_STEP_EXTEND] = "extend",
+		[VM_STEP_DUPLICATE] = "duplicate", [VM_STEP_SPLIT] = "split",
+		[VM_STEP_FLAGS] = "flags",	   [VM_STEP_RESIZE] = "resize",
+		[VM_STEP_FILL] = "fill",	   [VM_STEP_WRITE] = "write",
+		[VM_STEP_FORK] = "fork",	   [VM_STEP_COPY] = "copy",
+		[VM_STEP_EXEC] = "exec",
+	};
 
-	vm_text_add(t, "%s ", names[st->kind]);
+	vm_text_add(t, "%s", names[st->kind]);
+	if (st->kind == VM_STEP_FORK || st->kind == VM_STEP_EXEC)
+		return;
+	vm_text_add(t, " ");
 	if (st->chosen && st->kind != VM_STEP_MOVE)
 		vm_text_add(t, "chosen%+lld+%lld", (long long)(st->start / PAGE),
 			    (long long)((st->end - st->start) / PAGE));

@@ -59,9 +59,15 @@ static int make(uint64_t object)
 	return high;
 }
 
+void vm_run_all_objects(void)
+{
+	for (unsigned int i = VM_OBJECT_NONE + 1; i < VM_OBJECT_COUNT; i++)
+		vm_run_object(i);
+}
+
 int vm_run_object(uint64_t object)
 {
-	if (object == VM_OBJECT_NONE || object >= VM_OBJECT_COUNT)
+	if (object == VM_OBJECT_NONE || object == VM_OBJECT_S0 || object >= VM_OBJECT_COUNT)
 		return -1;
 	if (!descriptor[object])
 		descriptor[object] = make(object);
