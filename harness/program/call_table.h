@@ -34,6 +34,7 @@ struct vm_call_desc {
 	const char *name; /* first word of a line */
 	uint8_t nargs;
 	bool returns_addr; /* `let` is allowed */
+	bool whole;	   /* works on all that is mapped: its footprint says nothing */
 	/* System call number, or -1 where the executor has its own run_<call>.c. */
 	long nr;
 	/* Reads or writes the memory itself: bounded by VM_TOUCH_MAX_PAGES. */

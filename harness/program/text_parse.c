@@ -5,7 +5,7 @@
 
 #include "harness/program/text_parser.h"
 
-#define LIST_MAX 96 /* characters of a list of words in a message */
+#define LIST_MAX 256 /* characters of a list of words in a message */
 
 /* A call being parsed, and what only text knows of it. */
 struct draft {

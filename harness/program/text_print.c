@@ -297,7 +297,9 @@ static void add_object(struct out *o, struct subject *s)
 /* The name and the arguments, as the row's syntax says. */
 static void add_subject(struct out *o, struct subject *s)
 {
-	add(o, "%s ", s->desc->name);
+	add(o, "%s", s->desc->name);
+	if (*s->desc->syntax)
+		add(o, " ");
 	for (const char *c = s->desc->syntax; *c; c++) {
 		if (*c == ' ') {
 			o->blank = true;

@@ -27,12 +27,68 @@ static bool shrink_is_charged(const struct vm_judge *j)
 		(e->sc.arg[1] - e->sc.arg[2]) / page > j->info->total_pages);
 }
 
+/* An mremap with MREMAP_DONTUNMAP that succeeds on locked memory. */
+static bool keeps_locked(const struct vm_judge *j, const struct vm_area *a)
+{
+	const struct vm_event *e = j->e;
+
+	return e->kind == VM_EVENT_CALL && e->sc.op == VM_OP_MREMAP &&
+	       e->sc.arg[3] & MREMAP_DONTUNMAP && e->status == VM_STATUS_DONE && e->result > 0 &&
+	       a && a->flags & VM_BIT(VM_FLAG_LO);
+}
+
+/*
+ * mm/mremap.c (6.18): dontunmap_complete() clears VM_LOCKED of the VMA that holds the source; the
+ * parts of it that were not moved lose their lock with it. 6.12.117 and 7.2 split it first, if it
+ * is locked.
+ */
+static bool all_is_unlocked(const struct vm_judge *j)
+{
+	if (j->e->kind == VM_EVENT_END)
+		return j->late && j->before->moved_part_locked;
+	return keeps_locked(j, vm_state_at(j->before, j->e->sc.arg[0])) &&
+	       j->after->moved_part_locked;
+}
+
+/*
+ * mm/mremap.c (6.18): move_vma() adds the new mapping to mm->locked_vm before dontunmap_complete()
+ * clears VM_LOCKED of the old one, which is never taken off again: VmLck stays too high, and
+ * RLIMIT_MEMLOCK is reached too early. 6.12 knew ("we don't need to touch locked_vm"); 7.2 clears
+ * the flags first.
+ */
+static bool lost_locks_are_counted(const struct vm_judge *j)
+{
+	const struct vm_event *e = j->e;
+	uint8_t op = e->sc.op;
+
+	if (e->kind == VM_EVENT_END)
+		return !j->late && vm_lost_locks_counted(j);
+	if (e->kind != VM_EVENT_CALL || !j->before->lost_locks)
+		return false;
+	if (op == VM_OP_MMAP || op == VM_OP_MREMAP)
+		return e->result == -EAGAIN;
+	return (op == VM_OP_MLOCK || op == VM_OP_MLOCK2) && e->result == -ENOMEM;
+}
+
 static const struct vm_known_bug bugs[] = {
 	{ .cause = "a shrink is charged as growth",
 	  .text = "since 6.17, not fixed in 7.3: mm/mremap.c vrm_calc_charge() charges vrm->delta "
 		  "of a shrinking move",
 	  .first = 6017,
 	  .shows = shrink_is_charged },
+	{ .cause = "MREMAP_DONTUNMAP of a part unlocks all of the VMA",
+	  .text = "seen in 6.18.44, not in 6.12.117 and 7.2: mm/mremap.c prep_move_vma() does not "
+		  "split the VMA",
+	  .first = 5007,
+	  .last = 7001,
+	  .shows = all_is_unlocked },
+	{ .cause = "locks that MREMAP_DONTUNMAP took are still counted",
+	  .text = "seen in 6.18, not in 6.12 and 7.2: mm/mremap.c move_vma() counts the new "
+		  "mapping "
+		  "as locked and never takes off the old one",
+	  .first = 6015,
+	  .last = 7001,
+	  .shows = lost_locks_are_counted },
 };
 
 static unsigned int release_of(const char *release)

@@ -14,6 +14,11 @@ static const struct {
 	[VM_OP_WRITE] = { "touch", vm_rule_touch },
 	[VM_OP_FILL] = { "touch", vm_rule_touch },
 	[VM_OP_TRUNCATE] = { "truncate", vm_rule_truncate },
+	[VM_OP_MLOCK] = { "mlock", vm_rule_mlock },
+	[VM_OP_MLOCK2] = { "mlock", vm_rule_mlock },
+	[VM_OP_MUNLOCK] = { "mlock", vm_rule_mlock },
+	[VM_OP_MLOCKALL] = { "mlockall", vm_rule_mlockall },
+	[VM_OP_MUNLOCKALL] = { "mlockall", vm_rule_mlockall },
 };
 
 const char *vm_rule_name(uint8_t op)

@@ -16,6 +16,7 @@ static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, stru
 		.account = !st->shared && st->prot & VM_MODE_W && reserve ? VM_YES : VM_NO,
 		.begins = VM_MAYBE,
 		.flags = st->flags,
+		.flags_maybe = st->maybe,
 		.object = st->object,
 		.off = st->off,
 		.anon = VM_NO_OBJECT,
@@ -52,6 +53,26 @@ static void change_flags(struct vm_area *a, const struct vm_step *st)
 {
 	a->flags = (a->flags & ~st->clear) | st->flags;
 	a->flags_maybe &= ~(st->clear | st->flags);
+}
+
+/* mlock_fixup(): VMAs that have these flags already are left alone. */
+static void lock_areas(const struct vm_step *st, struct vm_state *s)
+{
+	vm_state_split(s, st->start);
+	vm_state_split(s, st->end);
+	for (uint32_t i = vm_state_from(s, st->start); i < s->n && s->area[i].start < st->end;
+	     i++) {
+		struct vm_area *a = &s->area[i];
+
+		if (!vm_area_lockable(a) ||
+		    ((a->flags & VM_LOCK_FLAGS) == st->flags && !(a->flags_maybe & VM_LOCK_FLAGS)))
+			continue;
+		a->flags = (a->flags & ~VM_LOCK_FLAGS) | st->flags;
+		a->flags_maybe &= ~VM_LOCK_FLAGS;
+		a->begins = VM_MAYBE;
+		if (i + 1 < s->n)
+			s->area[i + 1].begins = VM_MAYBE;
+	}
 }
 
 static void change_areas(const struct vm_step *st, struct vm_state *s)
@@ -91,7 +112,14 @@ static void leave_source(const struct vm_area *a, struct vm_state *s, struct vm_
 {
 	struct vm_area *left = &s->area[vm_state_from(s, a->start)];
 
-	left->flags &= ~(VM_BIT(VM_FLAG_LO) | VM_BIT(VM_FLAG_LF));
+	if (left->flags & VM_BIT(VM_FLAG_LO)) {
+		s->lost_locks += left->end - left->start;
+		s->moved_part_locked |= left->begins != VM_YES ||
+					(left + 1 < s->area + s->n && left[1].start == left->end &&
+					 left[1].begins != VM_YES);
+	}
+	left->flags &= ~VM_LOCK_FLAGS;
+	left->flags_maybe &= ~VM_LOCK_FLAGS;
 	if (!fresh_pages(left, o))
 		s->lost = true;
 }
@@ -179,8 +207,7 @@ static void write_pages(const struct vm_step *st, uint64_t base, struct vm_state
 		uint64_t index = (at - base - st->start) / page_size;
 		struct vm_object_page *p;
 
-		if (!a || (st->kind == VM_STEP_COPY &&
-			   a->off + (at - a->start) >= o->object[a->object].size))
+		if (!a)
 			continue;
 		p = page_to_write(o, a, a->off + (at - a->start));
 		if (!p) {
@@ -195,6 +222,67 @@ static void write_pages(const struct vm_step *st, uint64_t base, struct vm_state
 			p->content.head = vm_write_word(st->call, index);
 		}
 	}
+}
+
+/* More than any program can populate: belief is given up instead. */
+#define POPULATE_MAX_PAGES VM_SNAPSHOT_MAX_PAGES
+
+/* Pages of [start, end) of a private mapping get copies; none can be had past the object's end. */
+static void copy_pages(const struct vm_area *a, uint64_t start, uint64_t end, bool certain,
+		       struct vm_state *s, struct vm_objects *o, uint64_t page_size)
+{
+	uint64_t first = start > a->start ? start : a->start;
+
+	for (uint64_t at = first; at < end && at < a->end; at += page_size) {
+		struct vm_object_page *p;
+
+		if (a->off + (at - a->start) >= o->object[a->object].size)
+			return;
+		if ((at - first) / page_size == POPULATE_MAX_PAGES) {
+			s->lost = true;
+			return;
+		}
+		p = page_to_write(o, a, a->off + (at - a->start));
+		if (!p)
+			s->lost = true;
+		else if (!certain)
+			p->known = p->rest_known = false;
+	}
+}
+
+/*
+ * populate_vma_page_range() writes to what is private and writable, and does nothing where locks
+ * wait for faults.
+ */
+static void populate(uint64_t start, uint64_t end, struct vm_state *s, struct vm_objects *o,
+		     uint64_t page_size)
+{
+	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start < end; i++) {
+		const struct vm_area *a = &s->area[i];
+
+		if (a->anon != VM_NO_OBJECT && a->prot & VM_MODE_W &&
+		    !(a->flags & VM_BIT(VM_FLAG_LF)))
+			copy_pages(a, start, end, !(a->flags_maybe & VM_LOCK_FLAGS), s, o,
+				   page_size);
+	}
+}
+
+/* mprotect_fixup(): locked private memory that becomes writable is populated at once. */
+static void protect(const struct vm_step *st, struct vm_state *s, struct vm_objects *o,
+		    uint64_t page_size)
+{
+	for (uint32_t i = vm_state_from(s, st->start);
+	     st->prot & VM_MODE_W && i < s->n && s->area[i].start < st->end; i++) {
+		const struct vm_area *a = &s->area[i];
+		uint64_t locks = (a->flags | a->flags_maybe) & VM_LOCK_FLAGS;
+
+		if (a->anon != VM_NO_OBJECT && !(a->prot & VM_MODE_W) &&
+		    locks & VM_BIT(VM_FLAG_LO) &&
+		    !(a->flags & ~a->flags_maybe & VM_BIT(VM_FLAG_LF)))
+			copy_pages(a, st->start, st->end, !(a->flags_maybe & VM_LOCK_FLAGS), s, o,
+				   page_size);
+	}
+	change_areas(st, s);
 }
 
 /* A VMA that holds `addr` inside may be two from here on. */
@@ -223,6 +311,15 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 			map_new(st, base + st->start, base + st->end, s, o);
 			break;
 		case VM_STEP_PROTECT:
+			protect(st, s, o, page_size);
+			break;
+		case VM_STEP_LOCK:
+			lock_areas(st, s);
+			break;
+		case VM_STEP_DEFAULT:
+			s->def_flags = st->flags;
+			s->def_maybe = 0;
+			break;
 		case VM_STEP_SEAL:
 		case VM_STEP_FLAGS:
 			change_areas(st, s);
@@ -244,10 +341,11 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 			maybe_split(s, st->end);
 			break;
 		case VM_STEP_FILL:
-
 		case VM_STEP_WRITE:
-		case VM_STEP_COPY:
 			write_pages(st, base, s, o, page_size);
+			break;
+		case VM_STEP_COPY:
+			populate(base + st->start, base + st->end, s, o, page_size);
 			break;
 		}
 	}
