@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A script's own expectations against what was observed and judged. */
 #include "oracle/oracle.h"
+#include "oracle/state/state.h"
 
 #include <string.h>
 
@@ -145,6 +146,29 @@ static uint8_t prot_of(const struct vm_vma *v)
 	return v->mode & (VM_MODE_R | VM_MODE_W | VM_MODE_X);
 }
 
+/* The words that ask for VmFlags. */
+static const char *check_flags(const struct vm_state_expect *x, const struct vm_vma *v)
+{
+	const uint64_t both = VM_BIT(VM_FLAG_LO) | VM_BIT(VM_FLAG_LF);
+	const uint16_t locks = VM_STATE_LOCKED | VM_STATE_ONFAULT | VM_STATE_UNLOCKED;
+
+	if (x->words & (VM_STATE_SEALED | VM_STATE_UNSEALED) && !v->flags_known)
+		return "was not looked at for a seal";
+	if (x->words & locks && !v->flags_known)
+		return "was not looked at for a lock";
+	if (x->words & VM_STATE_SEALED && !(v->flags >> VM_FLAG_SL & 1))
+		return "is not sealed";
+	if (x->words & VM_STATE_UNSEALED && v->flags >> VM_FLAG_SL & 1)
+		return "is sealed";
+	if (x->words & VM_STATE_LOCKED && (v->flags & both) != VM_BIT(VM_FLAG_LO))
+		return "is not just locked";
+	if (x->words & VM_STATE_ONFAULT && (v->flags & both) != both)
+		return "is not locked on fault";
+	if (x->words & VM_STATE_UNLOCKED && v->flags & both)
+		return "is locked";
+	return NULL;
+}
+
 /* NULL if the page is as expected, else what is wrong. */
 static const char *check_page(const struct vm_state_expect *x, const struct vm_trace *trace,
 			      const struct vm_snapshot *s, uint64_t addr, uint64_t off)
@@ -163,12 +187,8 @@ static const char *check_page(const struct vm_state_expect *x, const struct vm_t
 		return "is private";
 	if (x->words & VM_STATE_PRIVATE && v->mode & VM_MODE_S)
 		return "is shared";
-	if (x->words & (VM_STATE_SEALED | VM_STATE_UNSEALED) && !v->flags_known)
-		return "was not looked at for a seal";
-	if (x->words & VM_STATE_SEALED && !(v->flags >> VM_FLAG_SL & 1))
-		return "is not sealed";
-	if (x->words & VM_STATE_UNSEALED && v->flags >> VM_FLAG_SL & 1)
-		return "is sealed";
+	if (check_flags(x, v))
+		return check_flags(x, v);
 	if (x->words & (VM_STATE_ZERO | VM_STATE_FROM) && !(s->mask & VM_SEEN_CONTENTS))
 		return "has unobserved bytes";
 	if (x->words & VM_STATE_ZERO && !p && v->mode & VM_MODE_S)

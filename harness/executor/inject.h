@@ -14,7 +14,8 @@ struct vm_executor;
 
 /* The eyes of the fault: the snapshot that the program's trace gets is not disturbed by it. */
 struct vm_inject {
-	uint32_t refused; /* changes that the kernel did not let us make */
+	uint32_t refused;  /* changes that the kernel did not let us make */
+	uint64_t unlocked; /* VM_INJECT_LOCKS_COUNTED: pages */
 	struct vm_observer obs;
 };
 
@@ -27,7 +28,7 @@ bool vm_inject_before(const struct vm_executor *ex, struct vm_event *e);
 /* After a call was made. */
 void vm_inject_after(const struct vm_executor *ex, struct vm_event *e);
 
-/* After a look: show in o->vma what the broken kernel would show. */
+/* After a look: show in o->vma and o->totals what the broken kernel would show. */
 void vm_inject_look(const struct vm_executor *ex, struct vm_observer *o);
 
 #endif

@@ -197,6 +197,9 @@ struct vm_state_expect {
 #define VM_STATE_ZERO	    (1u << 6) /* `zero`: bytes are zero (not present counts as zero) */
 #define VM_STATE_FROM	    (1u << 7) /* `from ADDR`: bytes of the last fill there */
 #define VM_STATE_MAPPED	    (1u << 8)
+#define VM_STATE_LOCKED	    (1u << 9)  /* `locked`: VM_LOCKED, not VM_LOCKONFAULT */
+#define VM_STATE_ONFAULT    (1u << 10) /* `onfault`: both */
+#define VM_STATE_UNLOCKED   (1u << 11) /* `unlocked`: neither */
 #define VM_MAX_STATE_EXPECT 64
 
 /* A .vma file: the program, and what is only text. */

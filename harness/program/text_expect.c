@@ -147,6 +147,9 @@ static const struct flag_word state_words[] = {
 	{ "private", VM_STATE_PRIVATE, VM_STATE_UNMAPPED | VM_STATE_SHARED },
 	{ "sealed", VM_STATE_SEALED, VM_STATE_UNMAPPED | VM_STATE_UNSEALED },
 	{ "unsealed", VM_STATE_UNSEALED, VM_STATE_UNMAPPED | VM_STATE_SEALED },
+	{ "locked", VM_STATE_LOCKED, VM_STATE_UNMAPPED | VM_STATE_ONFAULT | VM_STATE_UNLOCKED },
+	{ "onfault", VM_STATE_ONFAULT, VM_STATE_UNMAPPED | VM_STATE_LOCKED | VM_STATE_UNLOCKED },
+	{ "unlocked", VM_STATE_UNLOCKED, VM_STATE_UNMAPPED | VM_STATE_LOCKED | VM_STATE_ONFAULT },
 	{ "zero", VM_STATE_ZERO, VM_STATE_UNMAPPED | VM_STATE_FROM },
 	{ "from", VM_STATE_FROM, VM_STATE_UNMAPPED | VM_STATE_ZERO },
 	{ NULL, 0, 0 },
@@ -170,7 +173,7 @@ static bool parse_state_word(struct vm_parser *p, struct vm_state_expect *s)
 	if (!w)
 		return vm_scan_expected(p, p->at,
 					"unmapped, mapped, a protection, shared, private, sealed, "
-					"unsealed, zero or from");
+					"unsealed, locked, onfault, unlocked, zero or from");
 	if (s->words & w->excludes)
 		return vm_scan_expected(p, p->at, "words that do not contradict each other");
 	s->words |= w->bit;

@@ -43,7 +43,7 @@ static bool is_reserved(const char *word, size_t len)
 		"observe", "page",     "pages",	 "task",     "to",	  "from",
 		"hint",	   "ok",       "mapped", "unmapped", "shared",	  "private",
 		"sealed",  "unsealed", "zero",	 "changed",  "untouched", "deviation",
-		"note",	   "withheld", "full",	 "maps",     "end"
+		"note",	   "withheld", "full",	 "maps",     "end",	  "unlocked"
 	};
 	uint64_t prot;
 	size_t digits = 1;

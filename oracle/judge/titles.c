@@ -150,7 +150,7 @@ void vm_title_of_result(const struct vm_judge *j, const struct vm_outcomes *outs
 	char seen[32], wanted[32] = "nothing";
 
 	result_word(j->e, seen, sizeof(seen));
-	if (bug)
+	if (bug && j->e->result < 0)
 		snprintf(wanted, sizeof(wanted), "success");
 	else if (o)
 		outcome_word(o, wanted, sizeof(wanted));
