@@ -44,7 +44,7 @@ static void start(struct child *c, struct vm_executor *ex, const struct vm_run_r
 	close_protocol();
 	if (!ex->namespaced)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	vm_observer_init(&area->obs, &ex->info.layout, &ways, ex->span, ex->nspan);
+	vm_observer_init(&area->obs, area->text, &ex->info.layout, &ways, ex->span, ex->nspan);
 	area->obs.digest = vm_fault_digest;
 	vm_event_writer_init(&area->writer, area->log, VM_LOG_CAP, ex->info.own, ex->info.nown);
 	if (ex->opt.inject)

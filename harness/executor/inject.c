@@ -80,7 +80,7 @@ static bool moved(const struct vm_event *e)
 static void zero_page(const struct vm_executor *ex, uint64_t addr)
 {
 	uint64_t page_size = ex->info.layout.page_size;
-	char *zeros = ex->area->inject.obs.text;
+	char *zeros = ex->area->inject.obs.raw;
 	int fd = open_mem();
 
 	for (uint64_t i = 0; i < page_size; i++)
@@ -211,7 +211,8 @@ void vm_inject_start(const struct vm_executor *ex)
 {
 	struct vm_observer *o = &ex->area->inject.obs;
 
-	vm_observer_init(o, &ex->info.layout, &ex->ways, ex->span, ex->nspan);
+	vm_observer_init(o, ex->area->inject.text, &ex->info.layout, &ex->ways, ex->span,
+			 ex->nspan);
 	o->digest = vm_fault_digest;
 	ex->area->inject.refused = 0;
 	ex->area->inject.unlocked = 0;

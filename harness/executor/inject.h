@@ -17,6 +17,7 @@ struct vm_inject {
 	uint32_t refused;  /* changes that the kernel did not let us make */
 	uint64_t unlocked; /* VM_INJECT_LOCKS_COUNTED: pages */
 	struct vm_observer obs;
+	char text[VM_OBSERVE_TEXT]; /* of obs */
 };
 
 /* When a child begins. */

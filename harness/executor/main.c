@@ -35,15 +35,13 @@ static const char usage[] =
 
 void vm_die(const char *fmt, ...)
 {
-	char text[256];
 	va_list args;
-	int len;
 
 	va_start(args, fmt);
-	len = vsnprintf(text, sizeof(text), fmt, args);
+	dprintf(STDERR_FILENO, "vmafuzz-executor: ");
+	vdprintf(STDERR_FILENO, fmt, args); /* NOLINT(clang-analyzer-valist.Uninitialized) */
+	dprintf(STDERR_FILENO, "\n");
 	va_end(args);
-	if (len > 0)
-		dprintf(STDERR_FILENO, "vmafuzz-executor: %s\n", text);
 	_exit(VM_EXIT_USAGE);
 }
 

@@ -23,7 +23,8 @@ static volatile uint64_t *map_pages(const struct vm_executor *ex, unsigned int n
 
 static struct vm_observer *observer(struct vm_executor *ex, struct vm_observe_ways ways)
 {
-	vm_observer_init(&ex->area->obs, &ex->info.layout, &ways, ex->span, ex->nspan);
+	vm_observer_init(&ex->area->obs, ex->area->text, &ex->info.layout, &ways, ex->span,
+			 ex->nspan);
 	return &ex->area->obs;
 }
 

@@ -177,6 +177,8 @@ struct vm_expect {
 #define VM_EXPECT_RESULTS   4
 #define VM_MAX_EXPECT	    4 /* expectations a call: one a profile */
 
+#define VM_STATE_MAX_FLAGS 4 /* VmFlags that one line names */
+
 /* A line `expect RANGE WORDS`: what the observed address space holds at that point of the program.
  */
 struct vm_state_expect {
@@ -187,6 +189,12 @@ struct vm_state_expect {
 	uint16_t words;	       /* VM_STATE_*: which were written */
 	uint8_t prot;	       /* with VM_STATE_PROT: PROT_* bits */
 	struct vm_addr from;   /* with VM_STATE_FROM: bytes are those last filled at this address */
+	uint16_t vmas;	       /* with VM_STATE_VMAS */
+	uint8_t nflags;
+	struct {
+		char name[3]; /* as in VmFlags of smaps: "nr" */
+		bool lacks;   /* no page may show it; else every page must */
+	} flag[VM_STATE_MAX_FLAGS];
 };
 #define VM_STATE_UNMAPPED   (1u << 0) /* `unmapped`: no page of the range is mapped */
 #define VM_STATE_PROT	    (1u << 1) /* `r`, `rw`, `none`, ...: every page mapped with just this */
@@ -197,9 +205,8 @@ struct vm_state_expect {
 #define VM_STATE_ZERO	    (1u << 6) /* `zero`: bytes are zero (not present counts as zero) */
 #define VM_STATE_FROM	    (1u << 7) /* `from ADDR`: bytes of the last fill there */
 #define VM_STATE_MAPPED	    (1u << 8)
-#define VM_STATE_LOCKED	    (1u << 9)  /* `locked`: VM_LOCKED, not VM_LOCKONFAULT */
-#define VM_STATE_ONFAULT    (1u << 10) /* `onfault`: both */
-#define VM_STATE_UNLOCKED   (1u << 11) /* `unlocked`: neither */
+#define VM_STATE_VMAS	    (1u << 9) /* `vmas N`: so many VMAs lie in the range or reach into it */
+#define VM_STATE_FLAGS	    (1u << 10) /* `has nr`, `lacks ac`: VmFlags of every page */
 #define VM_MAX_STATE_EXPECT 64
 
 /* A .vma file: the program, and what is only text. */

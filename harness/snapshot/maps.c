@@ -168,7 +168,7 @@ uint32_t vm_observe_text(struct vm_observer *o)
 	o->nvma = o->nown = o->npage = 0;
 	if (!vm_procfs_open(&o->maps_fd, "/proc/self/maps"))
 		return 0;
-	vm_lines_start(&l, o->maps_fd, o->text, sizeof(o->text));
+	vm_lines_start(&l, o->maps_fd, o->text, VM_OBSERVE_TEXT);
 	while (vm_lines_next(&l, &line, &end)) {
 		if (!vm_maps_parse(line, end, &vma))
 			return 0;

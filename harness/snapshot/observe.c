@@ -5,7 +5,7 @@
 
 #include "harness/snapshot/procfs.h"
 
-void vm_observer_init(struct vm_observer *o, const struct vm_layout *layout,
+void vm_observer_init(struct vm_observer *o, char *text, const struct vm_layout *layout,
 		      const struct vm_observe_ways *ways, const struct vm_range *skip, size_t nskip)
 {
 	o->ways = *ways;
@@ -14,6 +14,7 @@ void vm_observer_init(struct vm_observer *o, const struct vm_layout *layout,
 	o->skip = skip;
 	o->nskip = nskip;
 	o->digest = NULL;
+	o->text = text;
 	o->maps_fd = o->smaps_fd = o->pagemap_fd = o->mem_fd = -1;
 	o->nvma = o->npage = o->nown = 0;
 }

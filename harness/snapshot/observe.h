@@ -11,8 +11,9 @@
 #include "harness/snapshot/snapshot.h"
 
 #define VM_OBSERVE_MAX_OWN    32
-#define VM_OBSERVE_TEXT	      65536 /* bytes of /proc text, or of page contents, read at once */
-#define VM_OBSERVE_REGIONS    64
+#define VM_OBSERVE_TEXT	      16384 /* bytes of /proc text read at once, at most */
+#define VM_OBSERVE_RAW	      65536 /* bytes of page contents read at once, at most */
+#define VM_OBSERVE_REGIONS    32
 #define VM_OBSERVE_MAX_LOOKUP (1u << 20) /* pagemap entries read a look, where there is no scan */
 
 /* The ways to look that the kernel has; the caller may clear a bit to force another way. */
@@ -40,19 +41,20 @@ struct vm_observer {
 	const struct vm_range *skip; /* the executor's own ranges: sorted, apart, page-aligned */
 	size_t nskip;
 	vm_guarded_digest digest;
+	char *text; /* VM_OBSERVE_TEXT bytes, 8-byte aligned, the caller's */
 	int maps_fd, smaps_fd, pagemap_fd, mem_fd; /* opened when first needed; -1: not open */
 	/* What was seen last. */
 	uint32_t nvma, npage, nown;
 	struct vm_totals totals;
 	struct vm_vma own[VM_OBSERVE_MAX_OWN];
 	struct vm_region region[VM_OBSERVE_REGIONS];
-	char text[VM_OBSERVE_TEXT] __attribute__((aligned(8)));
 	struct vm_vma vma[VM_SNAPSHOT_MAX_VMAS];
 	struct vm_page page[VM_SNAPSHOT_MAX_PAGES];
+	char raw[VM_OBSERVE_RAW] __attribute__((aligned(8)));
 };
 
-/* Before the first look of a process: no files are open. `skip` stays the caller's. */
-void vm_observer_init(struct vm_observer *o, const struct vm_layout *layout,
+/* Before the first look of a process: no files are open. `text` and `skip` stay the caller's. */
+void vm_observer_init(struct vm_observer *o, char *text, const struct vm_layout *layout,
 		      const struct vm_observe_ways *ways, const struct vm_range *skip,
 		      size_t nskip);
 

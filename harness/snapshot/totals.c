@@ -14,7 +14,7 @@ static const char *read_whole(struct vm_observer *o, const char *path)
 
 	if (fd < 0)
 		return NULL;
-	got = read(fd, o->text, sizeof(o->text));
+	got = read(fd, o->text, VM_OBSERVE_TEXT);
 	close(fd);
 	return got > 0 ? o->text + got : NULL;
 }

@@ -40,6 +40,15 @@ struct vm_verdict *vm_report(struct vm_judge *j, enum vm_severity severity, cons
 	return v;
 }
 
+void vm_mark(struct vm_verdict *v, const struct vm_diffs *d)
+{
+	v->start = d->d[0].start;
+	v->end = d->d[0].end;
+	for (v->nmarks = 0; v->nmarks < d->n && v->nmarks < VM_VERDICT_MARKS; v->nmarks++)
+		v->mark[v->nmarks] =
+			(struct vm_range){ d->d[v->nmarks].start, d->d[v->nmarks].end };
+}
+
 static const char *const survival_basis = "a permitted call must not end the process that makes it";
 
 static void judge_survival(struct vm_judge *j)
@@ -97,8 +106,7 @@ static void judge_late(struct vm_judge *j, const struct vm_snapshot *snap)
 			 j->unobserved_since, j->event);
 	else
 		snprintf(v->expected, sizeof(v->expected), "what was believed after the last call");
-	v->start = d.d[0].start;
-	v->end = d.d[0].end;
+	vm_mark(v, &d);
 	vm_describe_diffs(j, &d, v->observed, sizeof(v->observed));
 }
 
@@ -175,10 +183,10 @@ static void judge_event(struct vm_judge *j)
 		break;
 	case VM_EVENT_END:
 		vm_state_copy(j->after, j->before);
-		if (j->e->after.mask & VM_SEEN_MAPS && !j->before->lost) {
-			if (!j->unobserved_since)
-				vm_check_end(j, j->e);
-			judge_late(j, &j->e->after);
+		if (j->e->after.mask & VM_SEEN_MAPS) {
+			vm_check_end(j, j->e);
+			if (!j->before->lost)
+				judge_late(j, &j->e->after);
 		}
 		vm_check_totals(j, &j->e->after);
 		look(j);

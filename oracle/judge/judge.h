@@ -28,9 +28,10 @@ struct vm_judge {
 	uint32_t event;		   /* index of the event being judged */
 	const struct vm_event *e;
 	struct vm_range
-		range[3]; /* what the call is about: source, destination, returned address */
-	bool late;	  /* a loss between looks is being named */
-	bool judged;	  /* a violation was reported on this event: what follows from it is not */
+		range[3];   /* what the call is about: source, destination, returned address */
+	uint32_t last_call; /* for features: the call before, and whether it failed */
+	bool late;	    /* a loss between looks is being named */
+	bool judged; /* a violation was reported on this event: what follows from it is not */
 };
 
 /* titles.c: words for a difference; `failed` is 0 or the errno. */
@@ -65,6 +66,9 @@ void vm_against(struct vm_judge *j, const struct vm_state *s, const struct vm_sn
 		struct vm_diffs *d);
 /* The range of the address that a call returned; empty if it returned none. */
 struct vm_range vm_result_range(const struct vm_judge *j);
+
+/* Say which pages a verdict is about: d has at least one. */
+void vm_mark(struct vm_verdict *v, const struct vm_diffs *d);
 
 /* adopt.c: take what was observed as belief; differences become belief too. */
 void vm_adopt(struct vm_judge *j, const struct vm_snapshot *snap);

@@ -80,9 +80,9 @@ void vm_outcome_set(struct vm_judge *j)
 			continue;
 		run_rule(j, p, true, first ? all : more);
 		vm_objects_truncate(&j->scratch->objects, objects);
-		for (uint32_t k = 0; !first && k < more->n; k++)
-			if (all->n < VM_MAX_OUTCOMES)
-				all->o[all->n++] = more->o[k];
+		all->silent |= !first && (more->silent || all->n + more->n > VM_MAX_OUTCOMES);
+		for (uint32_t k = 0; !first && !all->silent && k < more->n; k++)
+			all->o[all->n++] = more->o[k];
 		first = false;
 	}
 }
@@ -163,8 +163,7 @@ static void explain(struct vm_judge *j, struct vm_verdict *v, const struct vm_di
 	if (d && d->n) {
 		size_t used = strlen(v->observed);
 
-		v->start = d->d[0].start;
-		v->end = d->d[0].end;
+		vm_mark(v, d);
 		vm_describe_diffs(j, d, v->observed + used, sizeof(v->observed) - used);
 	}
 }
@@ -220,8 +219,10 @@ static void violation(struct vm_judge *j, const struct vm_outcome *fit,
 	struct vm_verdict *v;
 	int err;
 
-	if (j->e->after.mask & VM_SEEN_MAPS)
+	if (j->e->after.mask & VM_SEEN_MAPS) {
 		vm_against(j, j->before, &j->e->after, &changed);
+		j->out->call[j->event].changed = changed.n > 0;
+	}
 	if (seal_broken(j, &changed, &only)) {
 		invariant = "sealed";
 		shown = &only;

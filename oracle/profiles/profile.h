@@ -34,6 +34,12 @@ const struct vm_profile *vm_profile_choose(const struct vm_target_info *info, ch
 					   size_t whylen, bool *regressed, char *title,
 					   size_t titlelen);
 
+/*
+ * Why fuzzing this very machine could harm it, by a bug of its kernel and a system setting; NULL
+ * where nothing is known (known_bugs.c).
+ */
+const char *vm_host_harm(const struct vm_target_info *info);
+
 /* The contract in force: a kernel without an exact profile is judged documented. */
 enum vm_contract vm_profile_contract(const struct vm_profile *p, enum vm_contract wanted);
 

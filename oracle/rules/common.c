@@ -33,8 +33,8 @@ enum vm_tri vm_over_commit(const struct vm_rule *r, uint64_t min_pages, uint64_t
 		return max_pages > limit ? VM_MAYBE : VM_NO;
 	case 1:
 		return VM_NO;
-	default: /* strict: depends on what the whole system has committed */
-		return max_pages ? VM_MAYBE : VM_NO;
+	default: /* strict: depends on what the whole system has committed, even for 0 pages */
+		return VM_MAYBE;
 	}
 }
 

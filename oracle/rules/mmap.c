@@ -155,9 +155,13 @@ static void map(struct vm_rule *r, const struct request *q, bool chosen)
 				.flags = flags,
 				.maybe = r->s->def_maybe & ~flags };
 	struct vm_step copies = { .kind = VM_STEP_COPY, .chosen = chosen };
+	enum vm_tri over = vm_over_rlimit(r, q->len / r->info->layout.page_size);
 
-	if (vm_fails(r, vm_over_rlimit(r, q->len / r->info->layout.page_size), ENOMEM, &rlimit) ||
-	    charge(r, q, chosen, flags))
+	/* after vms_gather_munmap_vmas(): splits stay */
+	if (chosen ? vm_fails(r, over, ENOMEM, &rlimit)
+		   : vm_fails_split(r, over, ENOMEM, &rlimit, q->addr, q->addr + q->len))
+		return;
+	if (charge(r, q, chosen, flags))
 		return;
 	if ((q->flags & MAP_POPULATE || (flags | step.maybe) & VM_BIT(VM_FLAG_LO)) && q->object &&
 	    !q->shared && q->prot & PROT_WRITE) {

@@ -57,6 +57,12 @@ static enum vm_tri charge_fails(struct vm_rule *r, uint32_t first, uint32_t next
 	return vm_over_commit(r, a->account == VM_NO ? pages : 0, more);
 }
 
+/* may_expand_vm(): RLIMIT_AS refuses the old flags as well, which then does not count. */
+static enum vm_tri over_data_limit(const struct vm_rule *r)
+{
+	return r->info->rlimit_data == UINT64_MAX ? VM_NO : VM_MAYBE;
+}
+
 static void protect_up_to(struct vm_rule *r, uint64_t start, uint64_t end)
 {
 	struct vm_step step = { .kind = VM_STEP_PROTECT,
@@ -102,8 +108,7 @@ static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 		    vm_fails(r, s->area[i].sealed, EPERM, &sealed))
 			return;
 		if (r->sc->arg[2] & PROT_WRITE &&
-		    (vm_fails(r, vm_over_rlimit(r, (end - at) / r->info->layout.page_size), ENOMEM,
-			      &rlimit) ||
+		    (vm_fails(r, over_data_limit(r), ENOMEM, &rlimit) ||
 		     vm_fails(r, charge_fails(r, i, next, at, end), ENOMEM, &commit)))
 			return;
 		at = s->area[next - 1].end;

@@ -109,8 +109,9 @@ static bool check_source(struct vm_rule *r, const struct remap *m)
 {
 	const struct vm_area *a = vm_state_at(r->s, m->addr);
 
-	return vm_stops(r, vm_is(!a), EFAULT, &no_source) ||
-	       vm_fails(r, a->sealed, EPERM, &source_sealed);
+	if (!a)
+		return vm_stops(r, VM_YES, EFAULT, &no_source);
+	return vm_fails(r, a->sealed, EPERM, &source_sealed);
 }
 
 /* Growth of a locked mapping is locked too. */
@@ -133,8 +134,9 @@ static bool check_resize(struct vm_rule *r, const struct remap *m)
 	enum vm_tri one;
 	uint64_t grown = m->new_len - m->kept;
 
-	if (vm_stops(r, vm_is(!a), EFAULT, &source_gone) ||
-	    vm_fails(r, vm_is(!m->old_len && !a->shared), EINVAL, &private_zero))
+	if (!a)
+		return vm_stops(r, VM_YES, EFAULT, &source_gone);
+	if (vm_fails(r, vm_is(!m->old_len && !a->shared), EINVAL, &private_zero))
 		return true;
 	if (m->addr + m->kept < m->addr)
 		one = VM_NO;
@@ -364,7 +366,8 @@ static bool move_piece(struct vm_rule *r, const struct remap *m, const struct vm
 	r->done.step[r->done.n++] = gap;
 	if (m->keep && a->account != VM_NO)
 		charge = vm_over_commit(r, a->account == VM_YES ? pages : 0, pages);
-	return vm_fails(r, both(is, low), EPERM, &min_addr) ||
+	return (m->keep && vm_fails(r, both(is, vm_over_rlimit(r, pages)), ENOMEM, &rlimit)) ||
+	       vm_fails(r, both(is, low), EPERM, &min_addr) ||
 	       vm_fails(r, both(is, charge), ENOMEM, &commit);
 }
 

@@ -45,7 +45,7 @@ struct vm_outcome {
 	struct vm_effect effect;
 };
 
-#define VM_MAX_OUTCOMES 24
+#define VM_MAX_OUTCOMES 40
 
 struct vm_outcomes {
 	uint32_t n;

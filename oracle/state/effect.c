@@ -146,6 +146,7 @@ static void move_areas(const struct vm_step *st, uint64_t to, struct vm_state *s
 		       struct vm_objects *o)
 {
 	uint64_t at = st->start;
+	uint8_t begins = VM_YES; /* of the next area, before the one in front of it was moved */
 
 	vm_state_split(s, st->start);
 	vm_state_split(s, st->end);
@@ -156,7 +157,9 @@ static void move_areas(const struct vm_step *st, uint64_t to, struct vm_state *s
 		if (i >= s->n || s->area[i].start >= st->end)
 			break;
 		a = s->area[i];
+		a.begins = a.start == at ? begins : VM_YES;
 		at = a.end;
+		begins = i + 1 < s->n ? s->area[i + 1].begins : VM_YES;
 		move_one(st, a, to, s, o);
 	}
 }

@@ -100,7 +100,7 @@ printf 'mmap p0+4 rw anon private\nmunmap p0+4 rw\n' >"$work/empty/bad.vma"
 run check "$work/suite" "$work/empty"
 refused 'bad.vma:2:13: '
 run check --target exec:false "$work/suite"
-refused 'ended at start'
+refused "the command 'false' ended at start .status 1.: it must start vmafuzz-executor"
 # An executor that ends with a program in flight: not the kernel's fault, but not a pass.
 gone="exec:'$1/vmafuzz-executor' </dev/null"
 run check --target "$gone" "$work/suite"
@@ -223,6 +223,27 @@ for command in check replay judge show inject; do
 	run "$command" --no-such-option
 	refused '--no-such-option'
 done
+
+# The word that was refused is named, wherever it stands: getopt moves operands behind options.
+run replay "$lost" -q
+refused 'there is no option -q;'
+run replay "$lost" --verbose -qv
+refused 'there is no option -q;'
+run replay "$lost" "$lost" --no-such-option=3 -v
+refused 'vmafuzz: --no-such-option=3 is no option, or short for several;'
+run replay "$lost" --p local
+refused 'vmafuzz: --p is no option, or short for several;'
+run replay "$lost" --verbose=3 "$lost"
+refused 'vmafuzz: --verbose takes no argument;'
+run show --text "$lost" --help=3
+refused 'vmafuzz: --help takes no argument;'
+run replay "$lost" --times
+refused 'vmafuzz: --times needs an argument;'
+run show "$lost" --output
+refused 'vmafuzz: --output needs an argument;'
+run show "$lost" -o
+refused 'vmafuzz: -o needs an argument;'
+
 run no-such-command
 refused 'no command no-such-command'
 

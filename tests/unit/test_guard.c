@@ -9,7 +9,7 @@
 
 #include "harness/program/call_table.h"
 
-#define P	      4096ull
+#define P	      4096ll
 #define TASK	      ((1ull << 47) - P)
 #define FIXED_PRIVATE (MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED)
 #define MOVE	      (MREMAP_MAYMOVE | MREMAP_FIXED)
