@@ -212,34 +212,35 @@ static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *la
 
 #define ADDR(name)                                                                                 \
 	{                                                                                          \
-		name, VM_ARG_ADDR, NULL, 0, 0                                                      \
+		name, VM_ARG_ADDR, NULL, 0, 0, 0                                                   \
 	}
 #define LEN(name)                                                                                  \
 	{                                                                                          \
-		name, VM_ARG_LEN, NULL, 0, 0                                                       \
+		name, VM_ARG_LEN, NULL, 0, 0, 0                                                    \
 	}
 #define PROT(name)                                                                                 \
 	{                                                                                          \
-		name, VM_ARG_PROT, NULL, 0, 0                                                      \
+		name, VM_ARG_PROT, NULL, 0, 0, 0                                                   \
 	}
-#define FLAGS(words, bits)                                                                         \
+#define FLAGS(words, bits) FLAGS_V1(words, bits, 0)
+#define FLAGS_V1(words, bits, words_v1)                                                            \
 	{                                                                                          \
-		"flags", VM_ARG_FLAGS, words, bits, 0                                              \
+		"flags", VM_ARG_FLAGS, words, bits, 0, words_v1                                    \
 	}
 #define OBJECT(name)                                                                               \
 	{                                                                                          \
-		name, VM_ARG_OBJECT, NULL, 0, 0                                                    \
+		name, VM_ARG_OBJECT, NULL, 0, 0, 0                                                 \
 	}
 
 #define OFFSET(name, since)                                                                        \
 	{                                                                                          \
-		name, VM_ARG_OFFSET, NULL, 0, since                                                \
+		name, VM_ARG_OFFSET, NULL, 0, since, 0                                             \
 	}
 
 static const struct vm_call_desc table[VM_OP_COUNT] = {
 	[VM_OP_MMAP] = {
 		.name = "mmap", .nr = SYS_mmap, .nargs = 6, .returns_addr = true,
-		.arg = { ADDR("addr"), LEN("len"), PROT("prot"), FLAGS(mmap_words, MMAP_LEGAL),
+		.arg = { ADDR("addr"), LEN("len"), PROT("prot"), FLAGS_V1(mmap_words, MMAP_LEGAL, 5),
 			 OBJECT("object"), OFFSET("offset", 2) },
 		.syntax = "%g %p %o %w", .footprint = mmap_footprint, .populates = mmap_populates,
 	},

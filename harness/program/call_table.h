@@ -27,7 +27,8 @@ struct vm_arg_desc {
 	const struct vm_word *words;
 	/* VM_ARG_FLAGS: bits that a decoded program may have set; others are cleared. */
 	uint32_t legal;
-	uint8_t since; /* first version of the byte format that has it; 0: all */
+	uint8_t since;	  /* first version of the byte format that has it; 0: all */
+	uint8_t words_v1; /* VM_ARG_FLAGS: how many of the words version 1 has; 0: all */
 };
 
 struct vm_call_desc {

@@ -240,6 +240,8 @@ static void violation(struct vm_judge *j, const struct vm_outcome *fit,
 		invariant = "success";
 		shown = wrong;
 		vm_title_of_success(j, wrong, title);
+		if (bug && wrong->d[0].kind == VM_DIFF_FLAGS)
+			vm_title_add_cause(title, bug->cause);
 	} else {
 		invariant = j->e->status == VM_STATUS_FAULTED || outs->o[0].kind == VM_RESULT_FAULT
 				    ? "access"

@@ -29,16 +29,6 @@ static bool shrink_is_charged(const struct vm_judge *j)
 		(e->sc.arg[1] - e->sc.arg[2]) / page > j->info->total_pages);
 }
 
-/* An mremap with MREMAP_DONTUNMAP that succeeds on locked memory. */
-static bool keeps_locked(const struct vm_judge *j, const struct vm_area *a)
-{
-	const struct vm_event *e = j->e;
-
-	return e->kind == VM_EVENT_CALL && e->sc.op == VM_OP_MREMAP &&
-	       e->sc.arg[3] & MREMAP_DONTUNMAP && e->status == VM_STATUS_DONE && e->result > 0 &&
-	       a && a->flags & VM_BIT(VM_FLAG_LO);
-}
-
 /*
  * mm/mremap.c (6.18): dontunmap_complete() clears VM_LOCKED of the VMA that holds the source; the
  * parts of it that were not moved lose their lock with it. 6.12.117 and 7.2 split it first, if it
@@ -54,8 +44,8 @@ static bool all_is_unlocked(const struct vm_judge *j)
 	if (j->e->sc.op == VM_OP_MREMAP && j->e->result > 0 && j->unobserved_since &&
 	    j->before->moved_part_locked)
 		return true;
-	return keeps_locked(j, vm_state_at(j->before, j->e->sc.arg[0])) &&
-	       j->after->moved_part_locked;
+	return j->e->sc.op == VM_OP_MREMAP && j->e->sc.arg[3] & MREMAP_DONTUNMAP &&
+	       j->e->status == VM_STATUS_DONE && j->e->result > 0 && j->after->moved_part_locked;
 }
 
 /*

@@ -224,11 +224,12 @@ static void test_errors_in_calls(void **state)
 	assert_error("munmap p0\n\n  mmpa p0", 3, 3,
 		     "expected a call such as 'mmap', found 'mmpa'");
 	assert_error("frobnicate p0", 1, 1,
-		     "expected a call (mmap, munmap, mremap, mprotect, mseal, read, write, fill), "
-		     "found 'frobnicate'");
+		     "expected a call (mmap, munmap, mremap, mprotect, mseal, read, write, fill, "
+		     "truncate, mlock, mlock2, munlock, mlockall, munlockall), found "
+		     "'frobnicate'");
 	assert_error("=> ok", 1, 1,
-		     "expected a call (mmap, munmap, mremap, mprotect, mseal, read, write, fill), "
-		     "found '='");
+		     "expected a call (mmap, munmap, mremap, mprotect, mseal, read, write, fill, "
+		     "truncate, mlock, mlock2, munlock, mlockall, munlockall), found '='");
 	assert_error("mmap p0+rw", 1, 9, "expected a length after '+', found 'rw'");
 	assert_error("munmap p0+", 1, 11, "expected a length after '+', found the end of the line");
 	assert_error("munmap p0+4+", 1, 13,
@@ -346,7 +347,8 @@ static void test_errors_in_expectations(void **state)
 		     "expected at most 4 expectations of a call, found '4'");
 	assert_error("expect p0", 1, 10,
 		     "expected unmapped, mapped, a protection, shared, private, sealed, unsealed, "
-		     "zero or from, found the end of the line");
+		     "zero, from, "
+		     "vmas, has or lacks, found the end of the line");
 	assert_error("expect p0 unmapped r", 1, 20,
 		     "expected words that do not contradict each other, found 'r'");
 	assert_error("expect p0 r w", 1, 13,
