@@ -47,7 +47,7 @@ void vm_model_reset(struct vm_model *m)
 	m->state.n = 0;
 	m->state.lost = false;
 	m->state.def_flags = m->state.def_maybe = m->state.lost_locks = 0;
-	m->state.moved_part_locked = false;
+	m->state.unlocks_more = false;
 	vm_objects_reset(&m->objects);
 	memset(m->names, 0, sizeof(m->names));
 }

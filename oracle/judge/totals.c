@@ -82,7 +82,7 @@ bool vm_lost_locks_counted(const struct vm_judge *j)
 	if (!known || locked < sum.locked)
 		return false;
 	/* where more than belief says was unlocked, it may be gone before it was seen */
-	return locked == sum.locked + j->before->lost_locks || j->before->moved_part_locked;
+	return locked == sum.locked + j->before->lost_locks || j->before->unlocks_more;
 }
 
 /* One total that must be what the VMAs say. */

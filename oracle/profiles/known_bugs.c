@@ -30,22 +30,23 @@ static bool shrink_is_charged(const struct vm_judge *j)
 }
 
 /*
- * mm/mremap.c (6.18): dontunmap_complete() clears VM_LOCKED of the VMA that holds the source; the
- * parts of it that were not moved lose their lock with it. 6.12.117 and 7.2 split it first, if it
- * is locked.
+ * mm/mremap.c (6.18): dontunmap_complete() clears VM_LOCKED of the VMA that holds the source. Parts
+ * of it that were not moved lose their lock too, and the destination, where copy_vma() has merged
+ * it with a source that has no anon_vma. 6.12.117 and 7.2 split a locked VMA first, and do not let
+ * the two merge.
  */
-static bool all_is_unlocked(const struct vm_judge *j)
+static bool more_is_unlocked(const struct vm_judge *j)
 {
 	if (j->e->kind == VM_EVENT_END)
-		return j->late && j->before->moved_part_locked;
+		return j->late && j->before->unlocks_more;
 	if (j->e->kind != VM_EVENT_CALL)
 		return false;
 	/* not looked at since: VMAs that belief keeps apart by their locks are one */
 	if (j->e->sc.op == VM_OP_MREMAP && j->e->result > 0 && j->unobserved_since &&
-	    j->before->moved_part_locked)
+	    j->before->unlocks_more)
 		return true;
 	return j->e->sc.op == VM_OP_MREMAP && j->e->sc.arg[3] & MREMAP_DONTUNMAP &&
-	       j->e->status == VM_STATUS_DONE && j->e->result > 0 && j->after->moved_part_locked;
+	       j->e->status == VM_STATUS_DONE && j->e->result > 0 && j->after->unlocks_more;
 }
 
 /*
@@ -75,12 +76,12 @@ static const struct vm_known_bug bugs[] = {
 	  .first = 6016,
 	  .last = 7002,
 	  .shows = shrink_is_charged },
-	{ .cause = "MREMAP_DONTUNMAP of a part unlocks all of the VMA",
-	  .text = "seen in 6.18.44, not in 6.12.117 and 7.2: mm/mremap.c prep_move_vma() does not "
-		  "split the VMA",
+	{ .cause = "MREMAP_DONTUNMAP unlocks more than the source",
+	  .text = "seen in 6.18.44, not in 6.12.117 and 7.2: mm/mremap.c dontunmap_complete() "
+		  "unlocks the whole VMA that the source has become",
 	  .first = 5007,
 	  .last = 7001,
-	  .shows = all_is_unlocked },
+	  .shows = more_is_unlocked },
 	{ .cause = "locks that MREMAP_DONTUNMAP took are still counted",
 	  .text = "seen in 6.18, not in 6.12 and 7.2: mm/mremap.c move_vma() counts the new "
 		  "mapping "

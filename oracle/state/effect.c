@@ -108,15 +108,17 @@ static bool fresh_pages(struct vm_area *a, struct vm_objects *o)
 }
 
 /* MREMAP_DONTUNMAP: the VMA stays, but for its locks (mm/mremap.c dontunmap_complete()). */
-static void leave_source(const struct vm_area *a, struct vm_state *s, struct vm_objects *o)
+static void leave_source(const struct vm_area *a, const struct vm_area *moved, struct vm_state *s,
+			 struct vm_objects *o)
 {
 	struct vm_area *left = &s->area[vm_state_from(s, a->start)];
 
 	if (left->flags & VM_BIT(VM_FLAG_LO)) {
 		s->lost_locks += left->end - left->start;
-		s->moved_part_locked |= left->begins != VM_YES ||
-					(left + 1 < s->area + s->n && left[1].start == left->end &&
-					 left[1].begins != VM_YES);
+		s->unlocks_more |= moved->end == left->start || moved->start == left->end ||
+				   left->begins != VM_YES ||
+				   (left + 1 < s->area + s->n && left[1].start == left->end &&
+				    left[1].begins != VM_YES);
 	}
 	left->flags &= ~VM_LOCK_FLAGS;
 	left->flags_maybe &= ~VM_LOCK_FLAGS;
@@ -135,7 +137,7 @@ static void move_one(const struct vm_step *st, struct vm_area a, uint64_t to, st
 	 */
 	moved.begins = a.start > st->start && a.begins == VM_NO ? VM_NO : VM_MAYBE;
 	if (st->keep)
-		leave_source(&a, s, o);
+		leave_source(&a, &moved, s, o);
 	else
 		vm_state_unmap(s, a.start, a.end);
 	if (!s->lost)

@@ -10,7 +10,7 @@ void vm_state_copy(struct vm_state *to, const struct vm_state *from)
 	to->def_flags = from->def_flags;
 	to->def_maybe = from->def_maybe;
 	to->lost_locks = from->lost_locks;
-	to->moved_part_locked = from->moved_part_locked;
+	to->unlocks_more = from->unlocks_more;
 	memcpy(to->area, from->area, from->n * sizeof(from->area[0]));
 }
 

@@ -67,11 +67,11 @@ struct vm_state {
 	uint64_t def_flags, def_maybe;
 	/*
 	 * For known bugs. Bytes whose lock went without a call to unlock them: MREMAP_DONTUNMAP
-	 * took it, or it was seen to be gone. And: was a locked VMA moved in part with
-	 * MREMAP_DONTUNMAP?
+	 * took it, or it was seen to be gone. And: was a locked VMA moved with
+	 * MREMAP_DONTUNMAP in part, or to where it may merge with what was moved?
 	 */
 	uint64_t lost_locks;
-	bool moved_part_locked;
+	bool unlocks_more;
 	struct vm_area area[VM_STATE_MAX_AREAS];
 };
 

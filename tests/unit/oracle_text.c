@@ -96,7 +96,7 @@ void state_of_text(const char *text, struct vm_state *s, struct vm_objects *o)
 	enum vm_tri begins = VM_YES;
 
 	s->n = 0;
-	s->lost = s->moved_part_locked = false;
+	s->lost = s->unlocks_more = false;
 	s->def_flags = s->def_maybe = s->lost_locks = 0;
 	while (*text) {
 		size_t len = strcspn(text, "|~?");
