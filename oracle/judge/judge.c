@@ -149,6 +149,9 @@ static void judge_call(struct vm_judge *j)
 	if (e->status == VM_STATUS_WITHHELD) {
 		call->cause = "withheld";
 		vm_state_copy(j->after, j->before);
+		/* a call that was not made changes nothing */
+		if (e->after.mask & VM_SEEN_MAPS && !j->before->lost)
+			judge_late(j, &e->after);
 	} else if (j->before->lost) {
 		call->strictness = VM_SILENT;
 		vm_state_copy(j->after, j->before);

@@ -33,6 +33,9 @@ static const struct vm_cause sealed = { .text = "sealed page in the range",
 static const struct vm_cause commit = { .text = "commit limit",
 					.basis = "mm/mprotect.c mprotect_fixup()",
 					.resource = true };
+static const struct vm_cause map_count = { .text = "too many mappings",
+					   .basis = "mm/vma.c split_vma()",
+					   .resource = true };
 static const struct vm_cause rlimit = { .text = "RLIMIT_DATA",
 					.basis = "mm/mprotect.c mprotect_fixup()",
 					.resource = true };
@@ -106,6 +109,8 @@ static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 		next = vm_state_vma_next(s, i);
 		if (vm_fails(r, may_not(&s->area[i], r->sc->arg[2]), EACCES, &not_allowed) ||
 		    vm_fails(r, s->area[i].sealed, EPERM, &sealed))
+			return;
+		if (vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count))
 			return;
 		if (r->sc->arg[2] & PROT_WRITE &&
 		    (vm_fails(r, over_data_limit(r), ENOMEM, &rlimit) ||

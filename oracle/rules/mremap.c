@@ -218,7 +218,8 @@ static void move_chosen(struct vm_rule *r, const struct remap *m, uint64_t hint)
 	if (taken != VM_YES && vm_no_room(r, m->new_len) == VM_MAYBE &&
 	    vm_fails(r, VM_MAYBE, EPERM, &min_addr))
 		return;
-	if (over_commit(r, a, m->keep ? m->new_len : m->new_len - m->kept))
+	if (vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||
+	    over_commit(r, a, m->keep ? m->new_len : m->new_len - m->kept))
 		return;
 	moves(r, m, taken != VM_YES, taken == VM_YES ? to : 0);
 	if (taken == VM_YES)
@@ -236,6 +237,7 @@ static bool unmap_tail(struct vm_rule *r, const struct remap *m)
 
 	if (vm_stops(r, vm_is(start > task || m->old_len - m->new_len > task - start), EINVAL,
 		     &tail_beyond) ||
+	    vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||
 	    vm_fails_split(r, vm_state_sealed(r->s, start, step.end), EPERM, &tail_sealed, start,
 			   step.end))
 		return true;

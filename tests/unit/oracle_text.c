@@ -57,6 +57,7 @@ static void area_of_text(char *text, struct vm_area *a, struct vm_objects *o)
 	assert_int_equal(*end, '+');
 	a->end = a->start + strtoull(end + 1, &end, 10) * PAGE;
 	a->account = VM_NO;
+	a->anon = VM_NO_OBJECT;
 	a->flags = VM_MAY_ALL;
 	while ((word = strtok_r(NULL, " ", &save))) {
 		if (!strcmp(word, "shared")) {
@@ -218,7 +219,7 @@ static void add_step(struct vm_text *t, const struct vm_step *st)
 		[VM_STEP_SPLIT] = "split",     [VM_STEP_DUPLICATE] = "duplicate",
 		[VM_STEP_FLAGS] = "flags",     [VM_STEP_RESIZE] = "resize",
 		[VM_STEP_FILL] = "fill",       [VM_STEP_WRITE] = "write",
-		[VM_STEP_COPY] = "populate",   [VM_STEP_LOCK] = "lock",
+		[VM_STEP_COPY] = "copy",       [VM_STEP_LOCK] = "lock",
 		[VM_STEP_DEFAULT] = "default",
 	};
 

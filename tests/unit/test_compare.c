@@ -99,12 +99,13 @@ static void test_snapshot(void **state)
 		  .offset = 3 * PAGE,
 		  .inode = 2,
 		  .dev = 1,
-		  .flags_known = 1 },
+		  .flags_known = 1,
+		  .flags = VM_MAY_ALL },
 		{ .start = ARENA(4),
 		  .end = ARENA(5),
 		  .mode = VM_MODE_R,
 		  .flags_known = 1,
-		  .flags = 1ull << VM_FLAG_SL },
+		  .flags = VM_MAY_ALL | 1ull << VM_FLAG_SL },
 	};
 	const struct vm_snapshot snap = { .nvma = 3, .vma = vma };
 	uint32_t na, nb;

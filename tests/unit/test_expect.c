@@ -172,6 +172,8 @@ static void test_pages(void **state)
 			snprintf(want, sizeof(want), "expect after call 1: %s\n", checks[i].wrong);
 		UNMET(t, "6.18", text, want);
 	}
+	UNMET(t, "6.18", "munmap p20+1\nexpect p4+1 zero\n",
+	      "expect after call 1: p4 is not present: read it first to see its bytes\n");
 	((struct vm_vma *)tb_last(t)->after.vma)[0].flags_known = 0;
 	UNMET(t, "6.18", "munmap p20+1\nexpect p0+4 unsealed\n",
 	      "expect after call 1: p0 was not looked at for a seal\n");
@@ -193,8 +195,9 @@ static void test_bytes(void **state)
 	tb_filled(t, 16, 0, 0);
 	tb_filled(t, 17, 0, 1);
 	tb_bytes(t, 18, 0, 0);
+	tb_bytes(t, 19, 0, 9);
 	tb_end(t, "same");
-	snprintf(with, sizeof(with), "%sexpect p16+2 rw from p0\nexpect p18+2 zero\n", text);
+	snprintf(with, sizeof(with), "%sexpect p16+2 rw from p0\nexpect p18+1 zero\n", text);
 	UNMET(t, "6.18", with, "");
 	snprintf(with, sizeof(with), "%sexpect p17+1 from p0\n", text);
 	UNMET(t, "6.18", with, "expect after call 2: p17 has other bytes\n");
@@ -202,6 +205,8 @@ static void test_bytes(void **state)
 	UNMET(t, "6.18", with, "expect after call 2: p17 is not zero\n");
 	snprintf(with, sizeof(with), "%sexpect p18+1 from p2\n", text);
 	UNMET(t, "6.18", with, "expect after call 2: p18 has no fill to compare with\n");
+	snprintf(with, sizeof(with), "%sexpect p19+1 zero\n", text);
+	UNMET(t, "6.18", with, "expect after call 2: p19 is not zero\n");
 	/* between the calls */
 	UNMET(t, "6.18",
 	      "fill p0+2\nexpect p0+2 from p0\nmremap p0+4 -> p16+4 maymove|fixed\n"

@@ -159,6 +159,13 @@ static void test_picture_of_bytes(void **state)
 	assert_string_equal(picture(b, NULL),
 			    "    p0+8  rw- private  fill 3.0 3.1  write 5.0  zero\n"
 			    "    p20+1  r-- private  other bytes\n");
+	tb_bytes(b, 21, 0, 7);
+	tb_end(b, "p0+8 rw");
+	for (uint64_t i = 0; i < 7; i++)
+		tb_filled(b, i, 0, i);
+	assert_string_equal(picture(b, NULL),
+			    "    p0+8  rw- private  fill 1.0 1.1 1.2 1.3 1.4 1.5 ...\n");
+	tb_trace(b)->nevents--;
 	tb_last(b)->after.mask &= ~VM_SEEN_CONTENTS;
 	assert_string_equal(picture(b, NULL), "    p0+8  rw- private\n    p20+1  r-- private\n");
 	tb_close(b);
@@ -221,6 +228,24 @@ static void test_verdict_without_pages(void **state)
 	tb_close(b);
 }
 
+/* A seal that was seen holds, though later looks did not read flags. */
+static void test_carried_seal(void **state)
+{
+	struct trace_builder *b = tb_open("6.18.44");
+	struct vm_vma *v;
+
+	(void)state;
+	tb_start(b, "p0+2 rw sealed | p2+2 r");
+	tb_call(b, "munmap p0+2", -EINVAL, "p0+2 rw | p2+2 r");
+	v = (struct vm_vma *)tb_last(b)->after.vma;
+	v[0].flags_known = v[1].flags_known = 0;
+	tb_last(b)->after.mask &= ~VM_SEEN_FLAGS;
+	tb_judge(b, "6.18", VM_CONTRACT_EXACT);
+	vm_explain_verdict(tb_trace(b), &tb_judgement(b)->verdict[0], &t);
+	assert_non_null(strstr(buf, "  after\n    p0+2  rw- private sealed"));
+	tb_close(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +255,7 @@ int main(void)
 		cmocka_unit_test_setup(test_picture, fresh),
 		cmocka_unit_test_setup(test_picture_of_bytes, fresh),
 		cmocka_unit_test_setup(test_verdict, fresh),
+		cmocka_unit_test_setup(test_carried_seal, fresh),
 		cmocka_unit_test_setup(test_verdict_without_pages, fresh),
 	};
 

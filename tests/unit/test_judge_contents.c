@@ -216,6 +216,39 @@ static void test_shrink_and_replace(void **state)
 	ends(t, "3 violation content: mmap: content of destination changed");
 }
 
+/* A page that is lost between others, in the second piece of a mapping. */
+static void test_lost_between(void **state)
+{
+	struct trace_builder *t = mapped();
+
+	(void)state;
+	tb_call(t, "fill p0+4", 4, "p0+4 rw");
+	for (uint64_t i = 0; i < 4; i++)
+		tb_filled(t, i, 1, i);
+	tb_call(t, "mprotect p1+3 r", 0, "p0+1 rw | p1+3 r ac");
+	tb_filled(t, 0, 1, 0);
+	tb_filled(t, 1, 1, 1);
+	tb_filled(t, 3, 1, 3);
+	tb_end(t, "same");
+	EXACT(t, "6.18", "3 violation content: mprotect: content of range lost");
+	assert_int_equal(tb_judgement(t)->verdict[0].start, ARENA(2));
+	assert_int_equal(tb_judgement(t)->verdict[0].end, ARENA(3));
+	tb_close(t);
+}
+
+static void test_new_shared_memory_is_zero(void **state)
+{
+	struct trace_builder *t = tb_open("6.18.44");
+
+	(void)state;
+	tb_start(t, "");
+	tb_call(t, "mmap p0+2 rw anon shared", (int64_t)ARENA(0), "p0+2 rw shared o1@0");
+	tb_call(t, "read p0+2", 2, "p0+2 rw shared o1@0");
+	tb_bytes(t, 0, 0, 0);
+	tb_bytes(t, 1, 0, 4);
+	ends(t, "2 violation content: read: content of range changed");
+}
+
 /* Of memory that was there before anything was known, the first look is believed. */
 static void test_first_look(void **state)
 {
@@ -280,6 +313,8 @@ int main(void)
 		cmocka_unit_test(test_dontunmap),
 		cmocka_unit_test(test_duplicate),
 		cmocka_unit_test(test_shrink_and_replace),
+		cmocka_unit_test(test_lost_between),
+		cmocka_unit_test(test_new_shared_memory_is_zero),
 		cmocka_unit_test(test_first_look),
 		cmocka_unit_test(test_unobserved),
 		cmocka_unit_test(test_expected_and_observed),

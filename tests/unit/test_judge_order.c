@@ -90,6 +90,15 @@ static void test_only_the_end_observed(void **state)
 	tb_call(t, "mmap p0+4 rw anon private", (int64_t)ARENA(0), "-");
 	tb_end(t, "p0+4 r");
 	judged(t, "2 violation success: late: pages changed between looks");
+	t = started("-");
+	tb_call(t, "mmap p0+4 rw anon private", (int64_t)ARENA(0), "-");
+	tb_call(t, "mseal p0+4", 0, "-");
+	tb_end(t, "p0+4 rw");
+	judged(t, "3 violation success: late: seal lost between looks");
+	t = started("-");
+	tb_call(t, "mmap p0+4 rw anon private", (int64_t)ARENA(0), "-");
+	tb_end(t, "p0+4 rw sealed");
+	judged(t, "2 violation success: late: pages sealed between looks");
 	/* bytes are judged late as well, once */
 	t = started("-");
 	tb_call(t, "mmap p0+4 rw anon private", (int64_t)ARENA(0), "-");
@@ -166,6 +175,8 @@ static void test_views(void **state)
 	v->flags ^= 2;
 	EXACT(t, "6.18",
 	      "1 violation views agree: views: VmFlags and the rights in smaps disagree");
+	assert_int_equal(tb_judgement(t)->verdict[0].start, ARENA(0));
+	assert_int_equal(tb_judgement(t)->verdict[0].end, ARENA(4));
 	v->flags ^= 2 | 1 << 7;
 	EXACT(t, "6.18",
 	      "1 violation views agree: views: VmFlags and the rights in smaps disagree");
@@ -278,6 +289,7 @@ static void test_own_ranges(void **state)
 	EXACT(t, "6.18", "1 violation failure: mremap: destination lost on EINVAL (unknown flags)");
 	JUDGED(t, "6.18", DOCUMENTED,
 	       "1 deviation failure: mremap: destination lost on EINVAL (unknown flags)");
+	assert_int_equal(tb_judgement(t)->call[1].changed, 1);
 	JUDGED(t, "6.18", STRICT,
 	       "1 violation failure: mremap: destination lost on EINVAL (unknown flags)");
 	tb_close(t);
@@ -316,6 +328,19 @@ static void test_withheld(void **state)
 	tb_end(t, "same");
 	EXACT(t, "6.18", "");
 	assert_string_equal(tb_judgement(t)->call[1].cause, "withheld");
+	tb_close(t);
+}
+
+/* A call that was not made changes nothing. */
+static void test_withheld_changes(void **state)
+{
+	struct trace_builder *t = started("p0+4 rw");
+
+	(void)state;
+	tb_call(t, "munmap p0+4", VM_WITHHELD_GUARD, "p0+3 rw");
+	tb_last(t)->status = VM_STATUS_WITHHELD;
+	tb_end(t, "same");
+	EXACT(t, "6.18", "1 violation success: late: pages lost between looks");
 	tb_close(t);
 }
 
@@ -479,6 +504,7 @@ int main(void)
 		cmocka_unit_test(test_own_ranges),
 		cmocka_unit_test(test_any_errno_that_applies),
 		cmocka_unit_test(test_withheld),
+		cmocka_unit_test(test_withheld_changes),
 		cmocka_unit_test(test_seals_not_shown),
 		cmocka_unit_test(test_known_bug),
 		cmocka_unit_test(test_adjacent_ranges),

@@ -79,6 +79,10 @@ static void test_steps(void **state)
 	/* growth is the same VMA */
 	assert_int_equal(run("mmap p0+4 rw anon private\nmremap p0+4 to 6 pages 0\n"), ARENA(0));
 	assert_string_equal(areas(), "p0+6 3");
+	assert_int_equal(run("mmap p0+1 r anon private\nmmap p4+2 rw anon private\n"
+			     "mremap p4+2 to 4 pages 0\nmmap p9+1 r anon private\n"),
+			 ARENA(9));
+	assert_string_equal(areas(), "p0+1 1 | p4+4 3 | p9+1 1");
 	vm_model_reset(m);
 	assert_string_equal(areas(), "");
 }

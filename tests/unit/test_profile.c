@@ -74,6 +74,10 @@ static void test_probes_raise(void **state)
 	       "release 6.12.9, but probes show more than it, and no known version: documents and "
 	       "hard invariants only",
 	       "");
+	chosen("6.12.9", PROBED | MULTI | ROUND, "generic",
+	       "release 6.12.9, but probes show more than it, and no known version: documents and "
+	       "hard invariants only",
+	       "");
 }
 
 static void test_regressed(void **state)

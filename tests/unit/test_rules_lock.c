@@ -17,11 +17,11 @@ static void test_mlock_arguments(void **state)
 
 	(void)state;
 	BOTH_SAY(b, "mlock2 p0+4 0x2", "EINVAL (unknown flags)");
-	BOTH_SAY(b, "mlock2 p0+4", "= 0 {lock p0+4 lo, populate p0+4}");
-	BOTH_SAY(b, "mlock2 p0+4 onfault", "= 0 {lock p0+4 lf, populate p0+4}");
+	BOTH_SAY(b, "mlock2 p0+4", "= 0 {lock p0+4 lo, copy p0+4}");
+	BOTH_SAY(b, "mlock2 p0+4 onfault", "= 0 {lock p0+4 lf, copy p0+4}");
 	BOTH_SAY(b, "mlock p16+0", "= 0");
 	BOTH_SAY(b, "mlock p16+-1b", "= 0");
-	BOTH_SAY(b, "mlock p1[5b]+1", "= 0 {lock p1+2 lo, populate p1+2}");
+	BOTH_SAY(b, "mlock p1[5b]+1", "= 0 {lock p1+2 lo, copy p1+2}");
 	BOTH_SAY(b, "mlock p0+2049", "ENOMEM (RLIMIT_MEMLOCK)");
 	BOTH_SAY(b, "mlock p0+-1", "ENOMEM (RLIMIT_MEMLOCK)");
 	BOTH_SAY(b, "munlock p0+-1", "EINVAL (range wraps)");
@@ -31,12 +31,12 @@ static void test_mlock_arguments(void **state)
 	BOTH_SAY(b, "mlock2 p0+1 0x2", "EINVAL (unknown flags)");
 	BOTH_SAY(b, "munlock p0+4", "= 0 {lock p0+4}");
 	b->info.cap_effective = 1 << 14;
-	BOTH_SAY(b, "mlock p0+4", "= 0 {lock p0+4 lo, populate p0+4}");
+	BOTH_SAY(b, "mlock p0+4", "= 0 {lock p0+4 lo, copy p0+4}");
 	BOTH_SAY(b, "mlock p0+-1", "EINVAL (range wraps)");
 	b->info.cap_effective = 0;
 	b->info.rlimit_memlock = 4 * PAGE;
 	b->info.max_map_count = 9;
-	BOTH_SAY(b, "mlock p0+4", "ENOMEM (too many mappings); = 0 {lock p0+4 lo, populate p0+4}");
+	BOTH_SAY(b, "mlock p0+4", "ENOMEM (too many mappings); = 0 {lock p0+4 lo, copy p0+4}");
 	bench_close(b);
 }
 
@@ -46,14 +46,14 @@ static void test_mlock_limit(void **state)
 
 	(void)state;
 	b->info.rlimit_memlock = 10 * PAGE + 5;
-	BOTH_SAY(b, "mlock p4+2", "= 0 {lock p4+2 lo, populate p4+2}");
+	BOTH_SAY(b, "mlock p4+2", "= 0 {lock p4+2 lo, copy p4+2}");
 	BOTH_SAY(b, "mlock p4+3", "ENOMEM (RLIMIT_MEMLOCK)");
 	/* what is locked already counts once */
-	BOTH_SAY(b, "mlock p0+6", "= 0 {lock p0+6 lo, populate p0+6}");
+	BOTH_SAY(b, "mlock p0+6", "= 0 {lock p0+6 lo, copy p0+6}");
 	BOTH_SAY(b, "mlock p0+12", "ENOMEM (RLIMIT_MEMLOCK)");
 	bench_state(b, "p0+4 rw lo | p4+8 rw lo?");
 	BOTH_SAY(b, "mlock p4+8", "ENOMEM (RLIMIT_MEMLOCK)");
-	BOTH_SAY(b, "mlock p0+4", "ENOMEM (RLIMIT_MEMLOCK); = 0 {lock p0+4 lo, populate p0+4}");
+	BOTH_SAY(b, "mlock p0+4", "ENOMEM (RLIMIT_MEMLOCK); = 0 {lock p0+4 lo, copy p0+4}");
 	bench_close(b);
 }
 
@@ -66,21 +66,21 @@ static void test_mlock_failures(void **state)
 	BOTH_SAY(b, "munlock p1+6", "ENOMEM (hole in the range) {lock p1+3}");
 	BOTH_SAY(b, "mlock p5+2", "ENOMEM (hole in the range)");
 	BOTH_SAY(b, "mlock p6+4",
-		 "ENOMEM (memory that cannot be accessed) {lock p6+4 lo, populate p6+2}");
+		 "ENOMEM (memory that cannot be accessed) {lock p6+4 lo, copy p6+2}");
 	BOTH_SAY(b, "mlock p8+2", "ENOMEM (memory that cannot be accessed) {lock p8+2 lo}");
-	BOTH_SAY(b, "mlock2 p6+4 onfault", "= 0 {lock p6+4 lf, populate p6+4}");
+	BOTH_SAY(b, "mlock2 p6+4 onfault", "= 0 {lock p6+4 lf, copy p6+4}");
 	bench_state(b, "p0+4 rw shared o0@0");
 	b->objects.object[0].size = 2 * PAGE + 1;
-	BOTH_SAY(b, "mlock p0+3", "= 0 {lock p0+3 lo, populate p0+3}");
+	BOTH_SAY(b, "mlock p0+3", "= 0 {lock p0+3 lo, copy p0+3}");
 	BOTH_SAY(b, "mlock p1+3",
-		 "ENOMEM (page lies past the end of its object) {lock p1+3 lo, populate p1+2}");
+		 "ENOMEM (page lies past the end of its object) {lock p1+3 lo, copy p1+2}");
 	BOTH_SAY(b, "mlock p3+1", "ENOMEM (page lies past the end of its object) {lock p3+1 lo}");
 	/* a key may deny reading what may only be executed */
 	bench_state(b, "p0+1 x");
 	b->info.features |= VM_HAS_PKU;
 	BOTH_SAY(b, "mlock p0+1",
 		 "ENOMEM (memory that cannot be accessed) {lock p0+1 lo}; "
-		 "= 0 {lock p0+1 lo, populate p0+1}");
+		 "= 0 {lock p0+1 lo, copy p0+1}");
 	bench_close(b);
 }
 
@@ -95,12 +95,12 @@ static void test_mlockall(void **state)
 	BOTH_SAY(b, "mlockall onfault", "EINVAL (flags are unknown, none, or onfault alone)");
 	BOTH_SAY(b, "mlockall current|0x8", "EINVAL (flags are unknown, none, or onfault alone)");
 	BOTH_SAY(b, "mlockall future", "= 0 {default 0+0 lo}");
-	snprintf(text, sizeof(text), "= 0 {default 0+0 lf, lock %s lf, populate %s}", all, all);
+	snprintf(text, sizeof(text), "= 0 {default 0+0 lf, lock %s lf, copy %s}", all, all);
 	BOTH_SAY(b, "mlockall current|future|onfault", text);
 	snprintf(text, sizeof(text), "= 0 {default 0+0, lock %s}", all);
 	BOTH_SAY(b, "munlockall", text);
 	b->info.rlimit_memlock = 4 * PAGE;
-	snprintf(text, sizeof(text), "= 0 {default 0+0, lock %s lo, populate %s}", all, all);
+	snprintf(text, sizeof(text), "= 0 {default 0+0, lock %s lo, copy %s}", all, all);
 	BOTH_SAY(b, "mlockall current", text);
 	bench_state(b, "p0+4 rw | p9+1 none own");
 	BOTH_SAY(b, "mlockall current", "ENOMEM (RLIMIT_MEMLOCK)");
@@ -143,13 +143,13 @@ static void test_mremap(void **state)
 
 	(void)state;
 	b->info.rlimit_memlock = 10 * PAGE;
-	BOTH_SAY(b, "mremap p16+4 to 6 pages 0", "= p16 {extend p20+2, populate p20+2}");
+	BOTH_SAY(b, "mremap p16+4 to 6 pages 0", "= p16 {extend p20+2, copy p20+2}");
 	BOTH_SAY(b, "mremap p16+4 to 7 pages 0", "EAGAIN (source grows beyond RLIMIT_MEMLOCK)");
 	BOTH_SAY(b, "mremap p4+1 to 64 pages maymove",
 		 "chosen 64 {move p4+1 to chosen+0, extend chosen+1+63}");
 	/* on 6.12 the locks of the destination are gone by then, so that there is room */
 	SAYS(b, "6.12", "mremap p0+4 -> p16+7 maymove|fixed",
-	     "= p16 {unmap p16+7, move p0+4 to p16, extend p20+3, populate p20+3}");
+	     "= p16 {unmap p16+7, move p0+4 to p16, extend p20+3, copy p20+3}");
 	SAYS(b, "6.18", "mremap p0+4 -> p16+7 maymove|fixed",
 	     "EAGAIN (source grows beyond RLIMIT_MEMLOCK)");
 	SAYS(b, "6.12", "mremap p0+4 -> p16+11 maymove|fixed",

@@ -74,8 +74,13 @@ static void test_success(void **state)
 	b->info.hint_min_addr = 0x11001;
 	BOTH_SAY(b, "mmap null[1]+4 r anon private hint", "= 0x12000 {map 0x12000+4 r}");
 	BOTH_SAY(b, "mmap null[1b]+4 r anon private hint", "chosen 4 {map chosen+0+4 r}");
+	BOTH_SAY(b, "mmap task[-4]+4 r anon private", "= 0x7fffffffb000 {map 0x7fffffffb000+4 r}");
 	/* near the top, where the stack is, it is uncertain */
 	BOTH_SAY(b, "mmap task[-100]+4 r anon private hint", "chosen 4 {map chosen+0+4 r}");
+	BOTH_SAY(b, "mmap task[-64pud-1pmd-259]+4 r anon private hint",
+		 "chosen 4 {map chosen+0+4 r}");
+	BOTH_SAY(b, "mmap task[-64pud-1pmd-260]+4 r anon private hint",
+		 "= 0x7fefffcfb000 {map 0x7fefffcfb000+4 r}");
 	bench_close(b);
 }
 

@@ -31,6 +31,10 @@ static void test_arguments(void **state)
 	BOTH_SAY(b, "mremap p0+4 -> p16[1b] " MMF, "EINVAL (destination not page aligned)");
 	BOTH_SAY(b, "mremap p0+4 -> task[-3]+4 " MMF, "EINVAL (destination ends beyond TASK_SIZE)");
 	BOTH_SAY(b, "mremap p0+4 -> p3+4 " MMF, "EINVAL (source and destination overlap)");
+	SAYS(b, "6.12", "mremap p0+4 -> p4+4 " MMF, "= p4 {unmap p4+4, move p0+4 to p4}");
+	SAYS(b, "6.18", "mremap p0+4 -> p4+4 " MMF, "= p4 {move p0+4 to p4}");
+	SAYS(b, "6.18", "mremap p0+4 -> task[-4]+4 " MMF,
+	     "= 0x7fffffffb000 {move p0+4 to 0x7fffffffb000}");
 	SAYS(b, "6.12", "mremap p4+4 -> p1+4 " MMF, "EFAULT (source is not mapped)");
 	bench_close(b);
 }
@@ -441,6 +445,11 @@ static void test_map_count(void **state)
 	     "ENOMEM (too many mappings); = p16 {unmap p16+2, move p0+2 to p16}");
 	SAYS(b, "6.18", "mremap p0+2 -> p16+2 " MMF,
 	     "ENOMEM (too many mappings); = p16 {move p0+2 to p16}");
+	/* move_vma() keeps a reserve, a tail may leave one VMA as two */
+	SAYS(b, "6.12", "mremap p0+2 to 3 pages maymove",
+	     "ENOMEM (too many mappings); "
+	     "chosen 3 {move p0+2 to chosen+0, extend chosen+2+1}");
+	SAYS(b, "6.12", "mremap p0+2 to 1 page 0", "ENOMEM (too many mappings); = p0 {unmap p1+1}");
 	b->info.max_map_count = 11;
 	SAYS(b, "6.18", "mremap p0+2 -> p16+2 " MMF, "= p16 {move p0+2 to p16}");
 	bench_close(b);

@@ -139,6 +139,13 @@ static void test_mprotect_rlimit(void **state)
 		 "ENOMEM (RLIMIT_DATA); "
 		 "ENOMEM (hole in the range) {protect p0+4 rw} documented");
 	BOTH_SAY(b, "mprotect p0+4 rx", "= 0 {protect p0+4 rx} documented");
+	/* a VMA that cannot be split, those before it stay changed */
+	bench_state(b, "p0+1 r | p1+2 x");
+	b->info.max_map_count = 10;
+	BOTH_SAY(b, "mprotect p0+2 rx",
+		 "ENOMEM (too many mappings); "
+		 "ENOMEM (too many mappings) {protect p0+1 rx} documented; "
+		 "= 0 {protect p0+2 rx} documented");
 	bench_close(b);
 }
 
@@ -164,6 +171,10 @@ static void test_mseal(void **state)
 			    "EINVAL (flags are not 0); ENOMEM (hole in the range)");
 	b->info.max_map_count = 11;
 	BOTH_SAY(b, "mseal p1+1", "ENOMEM (too many mappings); = 0 {seal p1+1}");
+	/* the seals before the VMA that cannot be split stay */
+	BOTH_SAY(b, "mseal p1+4",
+		 "ENOMEM (too many mappings); ENOMEM (too many mappings) {seal p1+3}; "
+		 "= 0 {seal p1+4}");
 	b->info.features &= ~VM_HAS_MSEAL;
 	BOTH_SAY(b, "mseal p0+4 0x1", "ENOSYS (no mseal on this kernel)");
 	bench_close(b);

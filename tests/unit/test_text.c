@@ -258,10 +258,11 @@ static void test_errors_in_calls(void **state)
 	assert_error("mprotect p0 wr", 1, 13,
 		     "expected a protection (none, r, w, x, rw, rx, wx, rwx), found 'wr'");
 	assert_error("mprotect p0 r|w", 1, 15, "expected bits that fit in 32, found 'w'");
-	assert_error("mmap p0 rw privat", 1, 12,
-		     "expected a flag (anon, private, shared, fixed, noreplace, hint, fill), "
-		     "found 'privat'");
-	assert_error("mmap p0 rw 0x40", 1, 12, "expected bits within 0x100033, found 0x40");
+	assert_error(
+		"mmap p0 rw privat", 1, 12,
+		"expected a flag (anon, private, shared, fixed, noreplace, populate, noreserve, "
+		"locked, hint, fill), found 'privat'");
+	assert_error("mmap p0 rw 0x40", 1, 12, "expected bits within 0x10e033, found 0x40");
 	assert_error("mmap any rw", 1, 10, "expected '+' and a length after any, found 'rw'");
 	assert_error("mmap any+1 rw fixed", 1, 6,
 		     "expected an address for fixed or noreplace, found 'any'");

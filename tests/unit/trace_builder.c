@@ -66,7 +66,7 @@ static struct vm_vma vma_of(const struct vm_area *a, const struct vm_objects *o)
 			    .end = a->end,
 			    .mode = a->prot | (a->shared ? VM_MODE_S : 0),
 			    .flags_known = 1,
-			    .flags = a->prot | (a->flags & VM_TRACKED_FLAGS) };
+			    .flags = a->prot | a->flags };
 
 	if (a->shared) {
 		v.offset = a->off;
