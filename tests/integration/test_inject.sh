@@ -31,6 +31,8 @@ title_of() {
 	success-for-nothing) echo '(munmap|mprotect): success, but range ' ;;
 	rights-ignored) echo 'write: success instead of SIGSEGV' ;;
 	seal-lost) echo 'mseal: .*seal lost' ;;
+	lock-ignored) echo 'mlock(all)?: success, but range has other VmFlags' ;;
+	locks-still-counted) echo 'totals: VmLck is not the sum of the VMAs' ;;
 	*) return 1 ;;
 	esac
 }
