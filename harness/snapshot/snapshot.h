@@ -57,6 +57,7 @@ enum vm_kind {
 #define VM_FLAG_HG	26u /* VM_HUGEPAGE */
 #define VM_FLAG_NH	27u /* VM_NOHUGEPAGE */
 #define VM_FLAG_MG	28u /* VM_MERGEABLE */
+#define VM_FLAG_SS	32u /* VM_SHADOW_STACK */
 #define VM_FLAG_DP	33u /* VM_DROPPABLE */
 #define VM_FLAG_SL	34u /* VM_SEALED */
 #define VM_FLAG_COUNT	38u

@@ -7,8 +7,6 @@
 
 #include <stdio.h>
 
-#define VM_FLAG_SS 32u /* VM_SHADOW_STACK */
-
 struct sums {
 	uint64_t size, locked, data, stack, exec; /* bytes */
 };
