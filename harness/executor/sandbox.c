@@ -16,7 +16,6 @@
 #include "harness/executor/sandbox.h"
 
 #define STACK_LIMIT (8ul << 20)
-#define LOCK_LIMIT  (8ul << 20) /* the kernel's own default */
 
 /* Bits that change what mmap does, and are not what is tested. */
 #define BAD_PERSONALITY (READ_IMPLIES_EXEC | ADDR_COMPAT_LAYOUT | MMAP_PAGE_ZERO)
@@ -84,8 +83,8 @@ static void bound_locking(void)
 
 	if (getrlimit(RLIMIT_MEMLOCK, &limit))
 		vm_die("getrlimit(RLIMIT_MEMLOCK): %s", strerror(errno));
-	if (limit.rlim_cur > LOCK_LIMIT) {
-		limit.rlim_cur = LOCK_LIMIT;
+	if (limit.rlim_cur > VM_LOCK_MAX) {
+		limit.rlim_cur = VM_LOCK_MAX;
 		if (setrlimit(RLIMIT_MEMLOCK, &limit))
 			vm_die("setrlimit(RLIMIT_MEMLOCK): %s", strerror(errno));
 	}

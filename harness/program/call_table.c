@@ -87,9 +87,18 @@ static void mmap_footprint(const struct vm_syscall *sc, const struct vm_layout *
 	range[0] = user_range(addr, len, layout);
 }
 
+/* Locking populates what can be accessed; the executor sees to it that more is refused. */
 static bool mmap_populates(const struct vm_syscall *sc)
 {
-	return sc->arg[3] & MAP_POPULATE;
+	return sc->arg[3] & MAP_POPULATE ||
+	       (sc->arg[3] & MAP_LOCKED && sc->arg[2] && sc->arg[1] <= VM_LOCK_MAX);
+}
+
+static bool mlock_populates(const struct vm_syscall *sc)
+{
+	bool onfault = sc->op == VM_OP_MLOCK2 && sc->arg[2] & MLOCK_ONFAULT;
+
+	return !onfault && sc->arg[1] <= VM_LOCK_MAX;
 }
 
 static bool always(const struct vm_syscall *sc)
@@ -187,8 +196,7 @@ static void touch_footprint(const struct vm_syscall *sc, const struct vm_layout 
 /*
  * do_mlock(), munlock(): the start is rounded down, the length up; nothing is done for an empty
  * range and for one that wraps (EINVAL, or ENOMEM for the limit). There is no check against
- * TASK_SIZE: VMAs are walked up to there. What is populated is bounded by RLIMIT_MEMLOCK, see
- * vm_sandbox_enter(). 6.12 mm/mlock.c.
+ * TASK_SIZE: VMAs are walked up to there. 6.12 mm/mlock.c.
  */
 static void mlock_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
 			    struct vm_range range[2])
@@ -288,12 +296,12 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 	[VM_OP_MLOCK] = {
 		.name = "mlock", .nr = SYS_mlock, .nargs = 2,
 		.arg = { ADDR("addr"), LEN("len") },
-		.syntax = "%r", .footprint = mlock_footprint,
+		.syntax = "%r", .footprint = mlock_footprint, .populates = mlock_populates,
 	},
 	[VM_OP_MLOCK2] = {
 		.name = "mlock2", .nr = SYS_mlock2, .nargs = 3,
 		.arg = { ADDR("addr"), LEN("len"), FLAGS(mlock2_words, UINT32_MAX) },
-		.syntax = "%r %w", .footprint = mlock_footprint,
+		.syntax = "%r %w", .footprint = mlock_footprint, .populates = mlock_populates,
 	},
 	[VM_OP_MUNLOCK] = {
 		.name = "munlock", .nr = SYS_munlock, .nargs = 2,
