@@ -15,6 +15,7 @@
 #define VM_NAME_SLOTS	     16	 /* slot 0 means "no name"; slots 1..15 print as a..o */
 #define VM_ARENA_PAGES	     128 /* pages that pN can name; more of the arena by [2pmd], [1pud] */
 #define VM_TOUCH_MAX_PAGES   256 /* a touch or fill of more pages is withheld (bounds memory) */
+#define VM_LOCK_MAX	     (8ull << 20) /* bytes that a process may lock: the kernel's own default */
 #define VM_NO_ADDR	     ((uint64_t)-1)
 
 /*
@@ -52,6 +53,11 @@ enum vm_op {
 	VM_OP_SHMAT,
 	VM_OP_SHMDT,
 	VM_OP_EXEC,
+	VM_OP_MLOCK,
+	VM_OP_MLOCK2,
+	VM_OP_MUNLOCK,
+	VM_OP_MLOCKALL,
+	VM_OP_MUNLOCKALL,
 	VM_OP_COUNT
 };
 
