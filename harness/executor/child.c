@@ -9,6 +9,7 @@
 #include "harness/executor/calls/run.h"
 #include "harness/executor/child.h"
 #include "harness/executor/run.h"
+#include "harness/program/advice.h"
 
 struct child {
 	const struct vm_executor *ex;
@@ -66,11 +67,19 @@ static uint32_t look_layout(struct child *c)
 	return mask ? mask : vm_observe_text(&c->area->obs);
 }
 
-/* Reading smaps is dear: only where a seal may have come, gone or mattered. */
+static bool sets_flags(const struct vm_syscall *sc)
+{
+	return (sc->op == VM_OP_MADVISE || sc->op == VM_OP_PROCESS_MADVISE) &&
+	       vm_advice_is_flags(vm_advice(sc->arg[2]));
+}
+
+/* Reading smaps is dear: only where a seal or a flag may have come, gone or mattered. */
 static bool flags_matter(const struct child *c, const struct vm_event *e)
 {
 	if (!(c->ex->info.features & VM_HAS_SMAPS))
 		return false;
+	if (sets_flags(&e->sc))
+		return true;
 	return e->sc.op == VM_OP_MSEAL || (c->sealed && e->result == -EPERM);
 }
 
@@ -161,6 +170,8 @@ static void run_call(struct child *c, unsigned int i)
 	vm_event_write_begin(&c->area->writer, &e);
 	publish(c);
 	withheld = vm_call_withheld(&e.sc, &info->layout, info->guard, info->nguard);
+	if (!withheld && vm_call_harmful(&e.sc, info->cap_effective))
+		withheld = VM_WITHHELD_PRIVILEGE;
 	if (withheld) {
 		e.status = VM_STATUS_WITHHELD;
 		e.result = withheld;

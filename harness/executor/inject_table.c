@@ -30,6 +30,14 @@ static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
 				       "a write to a page without the write right succeeds" },
 	[VM_INJECT_SEAL_LOST] = { "seal-lost",
 				  "sealing pages next to sealed ones takes the seal from those" },
+	[VM_INJECT_SEAL_IGNORED_MADVISE] = { "seal-ignored-madvise",
+					     "madvise discards sealed pages that cannot be "
+					     "written" },
+	[VM_INJECT_DONTNEED_KEPT] = { "dontneed-kept", "MADV_DONTNEED keeps the bytes" },
+	[VM_INJECT_DONTNEED_NEIGHBOUR] = { "dontneed-neighbour",
+					   "MADV_DONTNEED drops one page too many" },
+	[VM_INJECT_GUARD_MISSING] = { "guard-missing",
+				      "MADV_GUARD_INSTALL drops pages and installs no guards" },
 };
 
 const struct vm_inject_desc *vm_inject_desc(size_t fault)

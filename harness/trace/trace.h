@@ -25,6 +25,12 @@
 #define VM_HAS_SMAPS_SEAL    (1ull << 6) /* ... and they show `sl` (probed by sealing a page) */
 #define VM_HAS_PKU	     (1ull << 7)
 #define VM_IS_NAMESPACED     (1ull << 8) /* the executor has process and IPC namespaces of its own */
+/* What madvise knows: asked for with length 0, before anything else is looked at. */
+#define VM_HAS_MADV_HUGEPAGE  (1ull << 24) /* ... and nohugepage, collapse */
+#define VM_HAS_MADV_MERGEABLE (1ull << 25) /* ... and unmergeable */
+#define VM_HAS_MADV_HWPOISON  (1ull << 26) /* ... and soft_offline */
+#define VM_HAS_MADV_GUARD     (1ull << 27) /* guard_install, guard_remove */
+#define VM_HAS_MADV_SWAPIN    (1ull << 28) /* willneed of anonymous memory (CONFIG_SWAP) */
 /* Probes of behaviour (oracle/profiles/): run once, in a child, when the executor starts. */
 #define VM_PROBED_BEHAVIOUR (1ull << 16) /* the bits below mean something */
 #define VM_PROBE_DEST_KEPT                                                                         \

@@ -182,7 +182,9 @@ static bool seal_broken(const struct vm_judge *j, const struct vm_diffs *changed
 	for (uint32_t i = 0; i < changed->n; i++) {
 		const struct vm_diff *d = &changed->d[i];
 
-		if (d->kind == VM_DIFF_APPEARED || d->kind == VM_DIFF_SEALED)
+		/* advice that discards nothing may change flags of sealed pages: mseal.rst */
+		if (d->kind == VM_DIFF_APPEARED || d->kind == VM_DIFF_SEALED ||
+		    (d->kind == VM_DIFF_FLAGS && !strcmp(vm_rule_name(j->e->sc.op), "madvise")))
 			continue;
 		for (uint32_t k = vm_state_from(j->before, d->start);
 		     k < j->before->n && j->before->area[k].start < d->end; k++)

@@ -46,6 +46,7 @@ static const char *change_word(uint8_t kind)
 		[VM_DIFF_UNSEALED] = "seal lost",
 		[VM_DIFF_SEALED] = "sealed",
 		[VM_DIFF_FLAGS] = "VmFlags changed",
+		[VM_DIFF_GUARD] = "guard pages changed",
 	};
 
 	return words[kind];
@@ -54,10 +55,15 @@ static const char *change_word(uint8_t kind)
 static const char *wrong_word(uint8_t kind)
 {
 	static const char *const words[] = {
-		[VM_DIFF_LOST] = "is not mapped",	 [VM_DIFF_APPEARED] = "is still mapped",
-		[VM_DIFF_PROT] = "has other protection", [VM_DIFF_SHARING] = "has other sharing",
-		[VM_DIFF_BACKING] = "has other backing", [VM_DIFF_UNSEALED] = "is not sealed",
-		[VM_DIFF_SEALED] = "is sealed",		 [VM_DIFF_FLAGS] = "has other VmFlags",
+		[VM_DIFF_LOST] = "is not mapped",
+		[VM_DIFF_APPEARED] = "is still mapped",
+		[VM_DIFF_PROT] = "has other protection",
+		[VM_DIFF_SHARING] = "has other sharing",
+		[VM_DIFF_BACKING] = "has other backing",
+		[VM_DIFF_UNSEALED] = "is not sealed",
+		[VM_DIFF_SEALED] = "is sealed",
+		[VM_DIFF_FLAGS] = "has other VmFlags",
+		[VM_DIFF_GUARD] = "has other guard pages",
 	};
 
 	return words[kind];

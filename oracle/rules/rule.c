@@ -14,6 +14,8 @@ static const struct {
 	[VM_OP_WRITE] = { "touch", vm_rule_touch },
 	[VM_OP_FILL] = { "touch", vm_rule_touch },
 	[VM_OP_TRUNCATE] = { "truncate", vm_rule_truncate },
+	[VM_OP_MADVISE] = { "madvise", vm_rule_madvise },
+	[VM_OP_PROCESS_MADVISE] = { "madvise", vm_rule_process_madvise },
 };
 
 const char *vm_rule_name(uint8_t op)

@@ -11,6 +11,10 @@ static const struct vm_cause refused = {
 	.text = "protection does not allow it",
 	.basis = "arch fault handler, access_error(): SEGV_ACCERR"
 };
+static const struct vm_cause guarded = {
+	.text = "guard page",
+	.basis = "mm/memory.c handle_pte_marker(): VM_FAULT_SIGSEGV, SEGV_MAPERR"
+};
 static const struct vm_cause past_end = { .text = "page lies past the end of its object",
 					  .basis = "mm/shmem.c shmem_fault(): SIGBUS" };
 static const struct vm_cause beyond = { .text = "address beyond TASK_SIZE",
@@ -87,6 +91,11 @@ static bool touch_page(struct vm_rule *r, uint64_t at, int64_t done)
 		faults(r, may == VM_NO ? VM_YES : VM_MAYBE, done, SIGSEGV,
 		       may == VM_NO && !execute_only_key(r, a) ? SEGV_ACCERR : -1, &refused);
 		if (may == VM_NO)
+			return false;
+	}
+	if (a->guard != VM_NO) {
+		faults(r, a->guard, done, SIGSEGV, SEGV_MAPERR, &guarded);
+		if (a->guard == VM_YES)
 			return false;
 	}
 	if (a->off + (at - a->start) >= r->objects->object[a->object].size) {

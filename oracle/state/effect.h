@@ -15,17 +15,23 @@ enum vm_step_kind {
 	VM_STEP_DUPLICATE, /* [start, end) maps the object at `to` once more (mremap, old_len 0) */
 	VM_STEP_SPLIT,	   /* VMAs may have been split at start and end, no page changed */
 	VM_STEP_FLAGS,	   /* mapped pages of [start, end): VmFlags `clear` go, `flags` come */
+	VM_STEP_DROP,	   /* private pages of [start, end) are gone: zero, or the object's */
+	VM_STEP_FREE,	   /* ... may be dropped at any time until they are written to */
+	VM_STEP_PUNCH,	   /* the objects shared at [start, end) have a hole there */
+	VM_STEP_GUARD,	   /* mapped pages of [start, end) are dropped and become guard pages */
+	VM_STEP_UNGUARD,   /* ... are no guard pages any more */
 	VM_STEP_RESIZE,	   /* `object` gets `end` bytes */
 	VM_STEP_FILL,	   /* pages of [start, end) get the tags of call `call` */
 	VM_STEP_WRITE,	   /* ... their first words */
-	VM_STEP_COPY, /* private mappings of objects get their own copies of these pages now */
+	VM_STEP_COPY,	   /* private mappings of objects get their own copies of these pages now */
 };
 
 struct vm_step {
 	uint8_t kind;
 	uint8_t prot; /* VM_MODE_R | W | X */
 	bool shared;
-	bool keep;   /* MOVE: MREMAP_DONTUNMAP, the source stays mapped */
+	bool keep;	   /* MOVE: MREMAP_DONTUNMAP, the source stays mapped */
+	bool private_only; /* FLAGS: shared mappings are left alone */
 	bool chosen; /* the address that the kernel chose (its result) is added to start, end; MOVE:
 			to */
 	uint8_t call; /* FILL, WRITE: index of the call in the program */

@@ -146,6 +146,16 @@ void vm_object_resize(struct vm_objects *o, uint32_t object, uint64_t size, uint
 	x->size = size;
 }
 
+void vm_object_punch(struct vm_objects *o, uint32_t object, uint64_t off, uint64_t end)
+{
+	struct vm_object *x = &o->object[object];
+
+	for (uint32_t i = vm_object_from(x, off); i < x->npages && x->page[i].off < end; i++)
+		x->page[i] = (struct vm_object_page){ .off = x->page[i].off,
+						      .known = true,
+						      .rest_known = true };
+}
+
 void vm_objects_name(struct vm_objects *o, uint64_t size)
 {
 	o->named[VM_OBJECT_NONE] = VM_NO_OBJECT;

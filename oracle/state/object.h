@@ -13,9 +13,14 @@
 struct vm_object_page {
 	uint64_t off; /* bytes */
 	struct vm_content content;
-	bool known;	 /* false: bytes are unknown */
-	bool rest_known; /* false: only the first word is */
+	bool known;	  /* false: bytes are unknown */
+	bool rest_known;  /* false: only the first word is */
+	uint8_t may_zero; /* VM_ZERO_*: what may be zero in place of it, after MADV_FREE */
 };
+
+/* Both: the kernel may still drop the page. The rest alone: it was written since, and stays. */
+#define VM_ZERO_HEAD 1u
+#define VM_ZERO_REST 2u
 
 struct vm_object {
 	bool backed;	 /* has an inode: shared memory or a file; else private anonymous memory, or
@@ -64,6 +69,9 @@ struct vm_object_page *vm_object_look(struct vm_objects *o, uint32_t object, uin
  * cut keeps only what lies before.
  */
 void vm_object_resize(struct vm_objects *o, uint32_t object, uint64_t size, uint64_t page_size);
+
+/* The object's own pages of [off, end) become zero: a hole was punched. */
+void vm_object_punch(struct vm_objects *o, uint32_t object, uint64_t off, uint64_t end);
 
 /* First entry of `object` at or after `off`. */
 uint32_t vm_object_from(const struct vm_object *object, uint64_t off);

@@ -48,7 +48,8 @@ struct vm_area {
 	 * differ, merges never.
 	 */
 	uint8_t begins;
-	uint8_t own; /* the executor's own memory */
+	uint8_t own;   /* the executor's own memory */
+	uint8_t guard; /* enum vm_tri: every page is a guard page (MADV_GUARD_INSTALL) */
 };
 
 struct vm_state {
