@@ -47,6 +47,7 @@ void vm_model_reset(struct vm_model *m)
 	m->state.n = 0;
 	m->state.lost = false;
 	vm_objects_reset(&m->objects);
+	vm_objects_name(&m->objects, VM_OBJECT_PAGES * m->info.layout.page_size);
 	memset(m->names, 0, sizeof(m->names));
 }
 

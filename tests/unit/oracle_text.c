@@ -19,7 +19,7 @@ static void set_object(struct vm_area *a, uint32_t index, uint64_t off, struct v
 		assert_true(vm_object_new(o, a->shared, true, a->shared ? 0 : UINT64_MAX) !=
 			    UINT32_MAX);
 	x = &o->object[index];
-	x->shared = a->shared;
+	x->backed = a->shared;
 	x->size = a->shared ? x->size == UINT64_MAX ? 0 : x->size : UINT64_MAX;
 	x->identified = a->shared;
 	x->dev = a->shared ? 1 : 0;
@@ -99,7 +99,9 @@ void state_of_text(const char *text, struct vm_state *s, struct vm_objects *o)
 		assert_true(len < sizeof(area));
 		memcpy(area, text, len);
 		area[len] = 0;
-		s->area[s->n] = (struct vm_area){ .begins = begins };
+		s->area[s->n] = (struct vm_area){ .begins = begins,
+						  .anon = VM_NO_OBJECT,
+						  .flags = VM_MAY_ALL };
 		area_of_text(area, &s->area[s->n], o);
 		assert_true(!s->n || s->area[s->n - 1].end <= s->area[s->n].start);
 		if (s->n && s->area[s->n - 1].end != s->area[s->n].start)
@@ -172,6 +174,8 @@ struct bench *bench_open(const char *state)
 void bench_state(struct bench *b, const char *state)
 {
 	vm_objects_reset(&b->objects);
+	for (unsigned int i = 0; i < VM_OBJECT_COUNT; i++)
+		b->objects.named[i] = VM_NO_OBJECT;
 	state_of_text(state, &b->state, &b->objects);
 }
 
@@ -195,8 +199,17 @@ struct vm_syscall syscall_of_text(const char *call, const struct vm_layout *layo
 
 static void add_step(struct vm_text *t, const struct vm_step *st)
 {
-	static const char *const names[] = { "unmap",  "map",	    "protect", "seal", "move",
-					     "extend", "duplicate", "split",   "fill", "write" };
+	static const char *const names[] = {
+		[VM_STEP_UNMAP] = "unmap",     [VM_STEP_MAP] = "map",
+		[VM_STEP_PROTECT] = "protect", [VM_STEP_SEAL] = "seal",
+		[VM_STEP_MOVE] = "move",       [VM_STEP_EXTEND] = "extend",
+		[VM_STEP_SPLIT] = "split",     [VM_STEP_DUPLICATE] = "duplicate",
+		[VM_STEP_FLAGS] = "flags",     [VM_STEP_DROP] = "drop",
+		[VM_STEP_FREE] = "free",       [VM_STEP_PUNCH] = "punch",
+		[VM_STEP_GUARD] = "guard",     [VM_STEP_UNGUARD] = "unguard",
+		[VM_STEP_RESIZE] = "resize",   [VM_STEP_FILL] = "fill",
+		[VM_STEP_WRITE] = "write",     [VM_STEP_COPY] = "copy",
+	};
 
 	vm_text_add(t, "%s ", names[st->kind]);
 	if (st->chosen && st->kind != VM_STEP_MOVE)

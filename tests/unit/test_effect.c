@@ -57,7 +57,7 @@ static void test_map(void **state)
 	STATE("p0+4 rw sealed o0@0 | p4+2 rw o2@0 | p6+2 r shared o3@0 | p8+4 r o1@0");
 	assert_int_equal(o.object[3].size, 2 * PAGE);
 	assert_int_equal(o.object[2].size, UINT64_MAX);
-	assert_true(o.object[3].shared && o.object[3].zero && !o.object[3].identified);
+	assert_true(o.object[3].backed && o.object[3].zero && !o.object[3].identified);
 	/* a new mapping may merge with equal neighbours, and splits what it replaces */
 	STEP(MAP, 9, 2, 0, .prot = R);
 	STATE("p0+4 rw sealed o0@0 | p4+2 rw o2@0 | p6+2 r shared o3@0 | "

@@ -262,7 +262,7 @@ static void test_objects(void **state)
 	second = vm_object_new(&o, false, true, PAGE);
 	assert_int_equal(second, 1);
 	assert_int_equal(o.object[second].npages, 0);
-	assert_true(o.object[second].zero && !o.object[second].shared &&
+	assert_true(o.object[second].zero && !o.object[second].backed &&
 		    !o.object[second].identified);
 }
 

@@ -224,10 +224,12 @@ static void test_errors_in_calls(void **state)
 	assert_error("munmap p0\n\n  mmpa p0", 3, 3,
 		     "expected a call such as 'mmap', found 'mmpa'");
 	assert_error("frobnicate p0", 1, 1,
-		     "expected a call (mmap, munmap, mremap, mprotect, mseal, read, write, fill), "
+		     "expected a call (mmap, munmap, mremap, mprotect, mseal, read, write, fill, "
+		     "truncate, madvise, process_madvise), "
 		     "found 'frobnicate'");
 	assert_error("=> ok", 1, 1,
-		     "expected a call (mmap, munmap, mremap, mprotect, mseal, read, write, fill), "
+		     "expected a call (mmap, munmap, mremap, mprotect, mseal, read, write, fill, "
+		     "truncate, madvise, process_madvise), "
 		     "found '='");
 	assert_error("mmap p0+rw", 1, 9, "expected a length after '+', found 'rw'");
 	assert_error("munmap p0+", 1, 11, "expected a length after '+', found the end of the line");
