@@ -175,6 +175,9 @@ static void populate(struct vm_rule *r, int32_t advice, uint64_t start, uint64_t
 		if (vm_fails(r, vm_is(!(a->prot & right)), EINVAL, &no_right) ||
 		    vm_fails(r, a->guard, EFAULT, &guarded))
 			return;
+		if (vm_object_past_end(&r->objects->object[a->object], a->off + (at - a->start)) ==
+		    VM_MAYBE)
+			vm_fails(r, VM_MAYBE, EFAULT, &past_end);
 		upto = a->end < end ? a->end : end;
 		if (object_ends(r, a, at) < upto) {
 			done_up_to(r, &step, object_ends(r, a, at));

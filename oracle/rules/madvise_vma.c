@@ -195,7 +195,7 @@ uint64_t vm_advice_end(const struct vm_rule *r, int32_t advice, const struct vm_
 {
 	bool drops = advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED;
 
-	if (!drops || has_flags(a, VM_BIT(VM_FLAG_HT)) == VM_NO)
+	if (!drops || has_flags(a, VM_BIT(VM_FLAG_HT)) != VM_YES)
 		return end;
 	return end & ~(r->info->layout.pmd_size - 1);
 }

@@ -75,7 +75,7 @@ static void touched(struct vm_rule *r, uint64_t start, uint64_t end)
 static bool touch_page(struct vm_rule *r, uint64_t at, int64_t done)
 {
 	const struct vm_area *a = vm_state_at(r->s, at);
-	enum vm_tri may;
+	enum vm_tri may, past;
 
 	if (at >= r->info->layout.task_size) {
 		faults(r, VM_YES, done, SIGSEGV, -1, &beyond);
@@ -98,10 +98,10 @@ static bool touch_page(struct vm_rule *r, uint64_t at, int64_t done)
 		if (a->guard == VM_YES)
 			return false;
 	}
-	if (a->off + (at - a->start) >= r->objects->object[a->object].size) {
-		faults(r, VM_YES, done, SIGBUS, BUS_ADRERR, &past_end);
+	past = vm_object_past_end(&r->objects->object[a->object], a->off + (at - a->start));
+	faults(r, past, done, SIGBUS, BUS_ADRERR, &past_end);
+	if (past == VM_YES)
 		return false;
-	}
 	return true;
 }
 

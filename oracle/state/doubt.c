@@ -34,6 +34,16 @@ static void forget_pages(struct vm_object *x, uint64_t off, uint64_t end)
 		x->page[i].known = x->page[i].rest_known = false;
 }
 
+/* Pages that may have been freed are what they were, or zero: now or whenever the kernel likes. */
+static void may_be_freed(const struct vm_area *a, struct vm_objects *o)
+{
+	struct vm_object *x = &o->object[a->object];
+	uint64_t end = a->off + (a->end - a->start);
+
+	for (uint32_t i = vm_object_from(x, a->off); i < x->npages && x->page[i].off < end; i++)
+		x->page[i].may_zero = VM_ZERO_HEAD | VM_ZERO_REST;
+}
+
 /* A private mapping of an object may have its own copies of these pages. */
 static void doubt_copies(const struct vm_area *a, struct vm_objects *o, uint64_t page_size)
 {
@@ -53,9 +63,11 @@ static void doubt_bytes(const struct vm_step *st, struct vm_area *a, struct vm_o
 
 	if (st->kind == VM_STEP_COPY)
 		doubt_copies(a, o, page_size);
+	else if (st->kind == VM_STEP_FREE && !a->shared && a->anon == VM_NO_OBJECT)
+		may_be_freed(a, o);
 	else if (st->kind == VM_STEP_PUNCH && a->shared)
 		forget_pages(&o->object[a->object], a->off, end);
-	else if (st->kind != VM_STEP_PUNCH && !a->shared)
+	else if (st->kind != VM_STEP_PUNCH && st->kind != VM_STEP_FREE && !a->shared)
 		forget_pages(&o->object[a->anon != VM_NO_OBJECT ? a->anon : a->object], a->off,
 			     end);
 }

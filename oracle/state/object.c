@@ -115,6 +115,13 @@ struct vm_object_page *vm_object_look(struct vm_objects *o, uint32_t object, uin
 	return i < x->npages && x->page[i].off == off ? &x->page[i] : NULL;
 }
 
+enum vm_tri vm_object_past_end(const struct vm_object *x, uint64_t off)
+{
+	if (off >= x->size)
+		return VM_YES;
+	return x->backed && x->size == UINT64_MAX ? VM_MAYBE : VM_NO;
+}
+
 static void cut_page(struct vm_object *x, uint64_t size, uint64_t page_size)
 {
 	struct vm_object_page *p;

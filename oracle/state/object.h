@@ -31,7 +31,8 @@ struct vm_object {
 	uint64_t inode;
 	uint32_t base; /* copies: the object that pages without an entry come from; else
 			  VM_NO_OBJECT */
-	uint64_t size; /* bytes that can be touched; UINT64_MAX for memory without an inode */
+	/* bytes that can be touched; UINT64_MAX: memory without an inode, or unknown */
+	uint64_t size;
 	uint32_t npages, cap;
 	struct vm_object_page *page; /* sorted by off */
 };
@@ -63,6 +64,9 @@ uint32_t vm_object_copies(struct vm_objects *o, uint32_t base);
  */
 struct vm_object_page *vm_object_look(struct vm_objects *o, uint32_t object, uint32_t anon,
 				      uint64_t off, bool *zero);
+
+/* Does the page at `off` lie past the end of the object, so that a touch says SIGBUS? */
+enum vm_tri vm_object_past_end(const struct vm_object *x, uint64_t off);
 
 /*
  * The object gets `size` bytes: pages beyond are gone, from private mappings too; a page that is
