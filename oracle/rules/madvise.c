@@ -170,8 +170,10 @@ static void populate(struct vm_rule *r, int32_t advice, uint64_t start, uint64_t
 	for (uint64_t at = start, upto; at < end; at = upto) {
 		const struct vm_area *a = vm_state_at(r->s, at);
 
-		if (vm_stops(r, vm_is(!a), ENOMEM, &hole))
+		if (!a) {
+			vm_fails(r, VM_YES, ENOMEM, &hole);
 			return;
+		}
 		if (vm_fails(r, vm_is(!(a->prot & right)), EINVAL, &no_right) ||
 		    vm_fails(r, a->guard, EFAULT, &guarded))
 			return;
