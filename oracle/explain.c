@@ -52,9 +52,10 @@ void vm_explain_result(const struct vm_event *e, const struct vm_target_info *in
 		return;
 	case VM_STATUS_WITHHELD:
 		vm_text_add(t, "withheld (%s)",
-			    e->result == VM_WITHHELD_MEMORY ? "too much memory"
-			    : e->result == VM_WITHHELD_FORK ? "no such child"
-							    : "executor's memory");
+			    e->result == VM_WITHHELD_MEMORY	 ? "too much memory"
+			    : e->result == VM_WITHHELD_PRIVILEGE ? "harmful with this privilege"
+			    : e->result == VM_WITHHELD_FORK	 ? "no such child"
+								 : "executor's memory");
 		return;
 	case VM_STATUS_FAULTED:
 		vm_text_add(t, "%s at ", signal_code(e));

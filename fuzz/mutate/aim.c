@@ -4,6 +4,7 @@
 #include <sys/shm.h>
 
 #include "fuzz/mutate/aim.h"
+#include "harness/program/advice.h"
 
 uint64_t vm_aim_prot(struct vm_mutator *m)
 {
@@ -26,6 +27,39 @@ uint64_t vm_aim_prot(struct vm_mutator *m)
 	}
 }
 
+uint64_t vm_aim_choice(struct vm_mutator *m, const struct vm_arg_desc *desc)
+{
+	uint32_t words = 0;
+
+	while (desc->words[words].name)
+		words++;
+	if (vm_rng_chance(&m->rng, 97))
+		return desc->words[vm_rng_below(&m->rng, words)].bits;
+	return vm_rng_chance(&m->rng, 50) ? vm_rng_below(&m->rng, 128)
+					  : (uint32_t)vm_rng_next(&m->rng);
+}
+
+static void put_span(struct vm_mutator *m, struct vm_call *call, struct vm_span s)
+{
+	call->arg[0].addr = vm_addr_from(m, s.start);
+	call->arg[1].len = vm_quantity_from(&m->layout, s.len);
+}
+
+/* Advice that changes contents is worth more than the rest: it is what can be seen. */
+static void aim_madvise(struct vm_mutator *m, struct vm_call *call)
+{
+	static const uint8_t strong[] = { MADV_DONTNEED,       MADV_FREE,	   MADV_REMOVE,
+					  MADV_GUARD_INSTALL,  MADV_GUARD_REMOVE,  MADV_PAGEOUT,
+					  MADV_POPULATE_WRITE, MADV_POPULATE_READ, MADV_DONTFORK };
+
+	put_span(m, call, vm_rng_chance(&m->rng, 50) ? vm_span_inside(m) : vm_span_aimed(m));
+	call->arg[2].bits = vm_rng_chance(&m->rng, 55)
+				    ? strong[vm_rng_below(&m->rng, sizeof(strong))]
+				    : vm_aim_choice(m, &vm_call_desc(call->op)->arg[2]);
+	if (call->op == VM_OP_PROCESS_MADVISE && vm_rng_chance(&m->rng, 2))
+		call->arg[3].bits = 1ull << vm_rng_below(&m->rng, 32);
+}
+
 void vm_aim_name(struct vm_mutator *m, struct vm_call *call)
 {
 	uint8_t slot = (uint8_t)(1 + vm_rng_below(&m->rng, VM_NAME_SLOTS - 1));
@@ -38,12 +72,6 @@ void vm_aim_name(struct vm_mutator *m, struct vm_call *call)
 	}
 	m->used |= (uint16_t)(1u << slot);
 	call->let = slot;
-}
-
-static void put_span(struct vm_mutator *m, struct vm_call *call, struct vm_span s)
-{
-	call->arg[0].addr = vm_addr_from(m, s.start);
-	call->arg[1].len = vm_quantity_from(&m->layout, s.len);
 }
 
 static uint64_t mmap_type(struct vm_mutator *m)
@@ -165,6 +193,10 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 		break;
 	case VM_OP_MUNLOCKALL:
 		break;
+	case VM_OP_MADVISE:
+	case VM_OP_PROCESS_MADVISE:
+		aim_madvise(m, call);
+		break;
 	default: /* a range alone */
 		put_span(m, call, vm_span_aimed(m));
 	}
@@ -173,13 +205,13 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 void vm_aim_call(struct vm_mutator *m, struct vm_call *call)
 {
 	static const uint8_t weight[VM_OP_COUNT] = {
-		[VM_OP_MMAP] = 20,     [VM_OP_MUNMAP] = 10, [VM_OP_MREMAP] = 32,
-		[VM_OP_MPROTECT] = 12, [VM_OP_MSEAL] = 6,   [VM_OP_READ] = 4,
-		[VM_OP_WRITE] = 5,     [VM_OP_FILL] = 11,   [VM_OP_TRUNCATE] = 3,
-		[VM_OP_FORK] = 2,      [VM_OP_END] = 1,	    [VM_OP_SHMAT] = 3,
-		[VM_OP_SHMDT] = 1,     [VM_OP_EXEC] = 1,    [VM_OP_MLOCK] = 3,
-		[VM_OP_MLOCK2] = 2,    [VM_OP_MUNLOCK] = 2, [VM_OP_MLOCKALL] = 1,
-		[VM_OP_MUNLOCKALL] = 1,
+		[VM_OP_MMAP] = 20,	[VM_OP_MUNMAP] = 10, [VM_OP_MREMAP] = 32,
+		[VM_OP_MPROTECT] = 12,	[VM_OP_MSEAL] = 6,   [VM_OP_READ] = 4,
+		[VM_OP_WRITE] = 5,	[VM_OP_FILL] = 11,   [VM_OP_TRUNCATE] = 3,
+		[VM_OP_FORK] = 2,	[VM_OP_END] = 1,     [VM_OP_SHMAT] = 3,
+		[VM_OP_SHMDT] = 1,	[VM_OP_EXEC] = 1,    [VM_OP_MLOCK] = 3,
+		[VM_OP_MLOCK2] = 2,	[VM_OP_MUNLOCK] = 2, [VM_OP_MLOCKALL] = 1,
+		[VM_OP_MUNLOCKALL] = 1, [VM_OP_MADVISE] = 9, [VM_OP_PROCESS_MADVISE] = 1,
 	};
 	const struct vm_model_area *areas;
 	uint8_t op = (uint8_t)vm_rng_weighted(&m->rng, weight, VM_OP_COUNT);

@@ -12,6 +12,7 @@
 #include "harness/executor/calls/run.h"
 #include "harness/executor/child.h"
 #include "harness/executor/run.h"
+#include "harness/program/advice.h"
 
 struct child {
 	const struct vm_executor *ex;
@@ -79,11 +80,19 @@ static bool changes_locks(uint8_t op)
 	       op == VM_OP_MLOCKALL || op == VM_OP_MUNLOCKALL;
 }
 
-/* Reading smaps is dear: only where a seal may have come, gone or mattered, or locks change. */
+static bool sets_flags(const struct vm_syscall *sc)
+{
+	return (sc->op == VM_OP_MADVISE || sc->op == VM_OP_PROCESS_MADVISE) &&
+	       vm_advice_is_flags(vm_advice(sc->arg[2]));
+}
+
+/* Reading smaps is dear: only where a seal, a lock or a flag may have come, gone or mattered. */
 static bool flags_matter(const struct child *c, const struct vm_event *e)
 {
 	if (!(c->ex->info.features & VM_HAS_SMAPS))
 		return false;
+	if (sets_flags(&e->sc))
+		return true;
 	if (e->sc.op == VM_OP_FORK || e->sc.op == VM_OP_END)
 		return e->status == VM_STATUS_DONE;
 	if (c->locks && e->result >= 0 && (e->sc.op == VM_OP_MMAP || e->sc.op == VM_OP_MREMAP))
@@ -322,6 +331,8 @@ static void run_call(struct child *c, unsigned int i)
 
 	begin_call(c, i, &e);
 	withheld = vm_call_withheld(&e.sc, &info->layout, info->guard, info->nguard);
+	if (!withheld && vm_call_harmful(&e.sc, info->cap_effective))
+		withheld = VM_WITHHELD_PRIVILEGE;
 	if (withheld) {
 		e.status = VM_STATUS_WITHHELD;
 		e.result = withheld;

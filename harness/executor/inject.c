@@ -7,6 +7,7 @@
 
 #include "harness/executor/calls/run.h"
 #include "harness/executor/executor.h"
+#include "harness/executor/inject_advice.h"
 #include "harness/executor/inject_seal.h"
 
 static uint64_t page_up(const struct vm_executor *ex, uint64_t len)
@@ -20,7 +21,8 @@ int64_t vm_inject_call(const struct vm_executor *ex, const struct vm_syscall *sc
 {
 	const struct vm_target_info *info = &ex->info;
 
-	if (vm_call_withheld(sc, &info->layout, info->guard, info->nguard))
+	if (vm_call_withheld(sc, &info->layout, info->guard, info->nguard) ||
+	    vm_call_harmful(sc, info->cap_effective))
 		return -EPERM;
 	return vm_run_syscall(sc);
 }
@@ -269,13 +271,15 @@ bool vm_inject_before(const struct vm_executor *ex, struct vm_event *e)
 		return vm_inject_seal(ex, e, VM_OP_MPROTECT);
 	case VM_INJECT_SEAL_IGNORED_SHMAT:
 		return vm_inject_seal(ex, e, VM_OP_SHMAT);
+	case VM_INJECT_SEAL_IGNORED_MADVISE:
+		return vm_inject_seal(ex, e, VM_OP_MADVISE);
 	case VM_INJECT_SEAL_LOST:
 	case VM_INJECT_FORK_UNSEALS:
 		return vm_inject_seal(ex, e, VM_OP_COUNT);
 	case VM_INJECT_LOCK_IGNORED:
 		return lock_ignored(e);
 	default:
-		return false;
+		return vm_inject_advice_before(ex, e);
 	}
 }
 
@@ -310,6 +314,7 @@ void vm_inject_after(const struct vm_executor *ex, struct vm_event *e)
 		locks_counted(ex, e);
 		break;
 	default:
+		vm_inject_advice_after(ex, e);
 		break;
 	}
 }

@@ -110,9 +110,20 @@ bool vm_inject_seal(const struct vm_executor *ex, struct vm_event *e, uint8_t bl
 	return false;
 }
 
+/* Does this fault make marks of seals? Elsewhere VM_DONTDUMP is the program's own. */
+static bool seals_are_marks(enum vm_inject_fault fault)
+{
+	return (fault >= VM_INJECT_SEAL_IGNORED_MUNMAP &&
+		fault <= VM_INJECT_SEAL_IGNORED_MPROTECT) ||
+	       fault == VM_INJECT_SEAL_LOST || fault == VM_INJECT_SEAL_IGNORED_MADVISE ||
+	       fault == VM_INJECT_SEAL_IGNORED_SHMAT || fault == VM_INJECT_FORK_UNSEALS;
+}
+
 void vm_inject_look(const struct vm_executor *ex, struct vm_observer *o)
 {
 	o->totals.locked += ex->area->inject.unlocked;
+	if (!seals_are_marks(ex->opt.inject))
+		return;
 	for (uint32_t i = 0; i < o->nvma; i++) {
 		struct vm_vma *vma = &o->vma[i];
 

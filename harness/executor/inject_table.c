@@ -41,6 +41,14 @@ static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
 	[VM_INJECT_SEAL_IGNORED_SHMAT] = { "seal-ignored-shmat",
 					   "shmat with SHM_REMAP replaces sealed pages" },
 	[VM_INJECT_EXEC_KEEPS] = { "exec-keeps", "exec leaves a page of the old program" },
+	[VM_INJECT_SEAL_IGNORED_MADVISE] = { "seal-ignored-madvise",
+					     "madvise discards sealed pages that cannot be "
+					     "written" },
+	[VM_INJECT_DONTNEED_KEPT] = { "dontneed-kept", "MADV_DONTNEED keeps the bytes" },
+	[VM_INJECT_DONTNEED_NEIGHBOUR] = { "dontneed-neighbour",
+					   "MADV_DONTNEED drops one page too many" },
+	[VM_INJECT_GUARD_MISSING] = { "guard-missing",
+				      "MADV_GUARD_INSTALL drops pages and installs no guards" },
 };
 
 const struct vm_inject_desc *vm_inject_desc(size_t fault)

@@ -7,6 +7,7 @@
 #include "harness/executor/calls/run.h"
 #include "harness/executor/probe.h"
 #include "harness/executor/setup.h"
+#include "harness/program/advice.h"
 #include "harness/snapshot/procfs.h"
 
 /* Map n pages at the begin of the arena, with a word in the first. NULL if it cannot be. */
@@ -65,6 +66,11 @@ static int has_scan(struct vm_executor *ex)
 	return sees_present(ex, (struct vm_observe_ways){ .scan = true });
 }
 
+static int has_scan_guard(struct vm_executor *ex)
+{
+	return sees_present(ex, (struct vm_observe_ways){ .scan = true, .scan_guard = true });
+}
+
 static int has_pagemap(struct vm_executor *ex)
 {
 	return sees_present(ex, (struct vm_observe_ways){ .pagemap = true });
@@ -110,6 +116,32 @@ static int has_sysv_shm(struct vm_executor *ex)
 	return !vm_run_shm_works();
 }
 
+static int has_swapin(struct vm_executor *ex)
+{
+	volatile uint64_t *page = map_pages(ex, 1);
+
+	return !(page &&
+		 !madvise((void *)(uintptr_t)page, ex->info.layout.page_size, MADV_WILLNEED));
+}
+
+/* do_madvise() looks at the advice first, and does nothing for length 0. */
+static void ask_madvise(struct vm_executor *ex)
+{
+	static const struct {
+		int advice;
+		uint64_t bit;
+	} known[] = {
+		{ MADV_HUGEPAGE, VM_HAS_MADV_HUGEPAGE },
+		{ MADV_MERGEABLE, VM_HAS_MADV_MERGEABLE },
+		{ MADV_HWPOISON, VM_HAS_MADV_HWPOISON },
+		{ MADV_GUARD_INSTALL, VM_HAS_MADV_GUARD },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!madvise((void *)(uintptr_t)ex->info.layout.arena_base, 0, known[i].advice))
+			ex->info.features |= known[i].bit;
+}
+
 static bool probe(struct vm_executor *ex, int (*fn)(struct vm_executor *ex), uint64_t bit)
 {
 	int status;
@@ -127,11 +159,14 @@ void vm_probe_all(struct vm_executor *ex)
 	probe(ex, has_mseal, VM_HAS_MSEAL);
 	ex->ways.query = probe(ex, has_query, VM_HAS_PROCMAP_QUERY);
 	ex->ways.scan = probe(ex, has_scan, VM_HAS_PAGEMAP_SCAN);
+	ex->ways.scan_guard = probe(ex, has_scan_guard, 0);
 	ex->ways.pagemap = probe(ex, has_pagemap, VM_HAS_PAGEMAP);
 	ex->ways.mem = probe(ex, has_mem, VM_HAS_PROC_MEM);
 	probe(ex, has_smaps, VM_HAS_SMAPS);
 	probe(ex, has_smaps_seal, VM_HAS_SMAPS_SEAL);
 	probe(ex, has_pku, VM_HAS_PKU);
 	probe(ex, has_sysv_shm, VM_HAS_SYSV_SHM);
+	probe(ex, has_swapin, VM_HAS_MADV_SWAPIN);
+	ask_madvise(ex);
 	ex->info.features |= vm_probe_behaviour(ex);
 }

@@ -8,13 +8,13 @@
 
 /* What numbers meant in each version, for ever: see "How the corpus keeps its meaning". */
 static const struct {
-	uint8_t nops, nobjects;
+	uint8_t nops, nobjects, nadvice;
 } versions[VM_BYTES_VERSION + 1] = {
 	[1] = { .nops = 8, .nobjects = 1 },
-	[2] = { .nops = 19, .nobjects = 6 },
+	[2] = { .nops = 21, .nobjects = 6, .nadvice = 27 },
 };
 
-_Static_assert(VM_OP_COUNT == 19 && VM_OBJECT_COUNT == 6,
+_Static_assert(VM_OP_COUNT == 21 && VM_OBJECT_COUNT == 6,
 	       "a new opcode needs a new VM_BYTES_VERSION, see versions[]");
 
 #define CONTROL_LET	 0x0f
@@ -37,6 +37,7 @@ _Static_assert(VM_OP_COUNT == 19 && VM_OBJECT_COUNT == 6,
 #define PROT_RWX 0x07u
 #define MORE	 0x80 /* prot and flags: a u32 of other bits follows */
 #define WORDS	 7 /* flags: words that have a bit of the first byte; others are among the rest */
+#define NUMBER	 0x80 /* choice: a u32 follows in place of a word */
 
 struct reader {
 	const uint8_t *at, *end;
@@ -117,6 +118,13 @@ static uint64_t get_prot(struct reader *r)
 	return (low & PROT_RWX) | (low & MORE ? get(r, 4) & ~(uint64_t)PROT_RWX : 0);
 }
 
+static uint64_t get_choice(struct reader *r, const struct vm_arg_desc *desc, uint8_t nwords)
+{
+	uint8_t word = (uint8_t)get(r, 1);
+
+	return word & NUMBER ? get(r, 4) : desc->words[word % nwords].bits;
+}
+
 static void get_arg(struct reader *r, const struct vm_arg_desc *desc, unsigned int version,
 		    union vm_arg *arg)
 {
@@ -136,6 +144,9 @@ static void get_arg(struct reader *r, const struct vm_arg_desc *desc, unsigned i
 		break;
 	case VM_ARG_OBJECT:
 		arg->bits = get(r, 1) % versions[version].nobjects;
+		break;
+	case VM_ARG_CHOICE:
+		arg->bits = get_choice(r, desc, versions[version].nadvice);
 		break;
 	case VM_ARG_NONE:
 		break;
@@ -256,6 +267,18 @@ static void put_flags(struct writer *w, const struct vm_arg_desc *desc, uint64_t
 		put(w, rest, 4);
 }
 
+static void put_choice(struct writer *w, const struct vm_arg_desc *desc, uint64_t value)
+{
+	for (unsigned int i = 0; desc->words[i].name; i++) {
+		if (desc->words[i].bits == value) {
+			put(w, i, 1);
+			return;
+		}
+	}
+	put(w, NUMBER, 1);
+	put(w, value, 4);
+}
+
 static void put_arg(struct writer *w, const struct vm_arg_desc *desc, const union vm_arg *arg)
 {
 	switch (desc->kind) {
@@ -276,6 +299,9 @@ static void put_arg(struct writer *w, const struct vm_arg_desc *desc, const unio
 		break;
 	case VM_ARG_OBJECT:
 		put(w, arg->bits, 1);
+		break;
+	case VM_ARG_CHOICE:
+		put_choice(w, desc, arg->bits);
 		break;
 	case VM_ARG_NONE:
 		break;

@@ -5,9 +5,12 @@
 #include <sys/shm.h>
 #include <sys/syscall.h>
 
+#include "harness/program/advice.h"
 #include "harness/program/call_table.h"
 
-#define VM_NR_MSEAL 462 /* the same on every architecture; older libc headers lack it */
+/* The same on every architecture; older libc headers lack them. */
+#define VM_NR_MSEAL	      462
+#define VM_NR_PROCESS_MADVISE 440
 
 static const struct vm_word mmap_words[] = {
 	{ "anon", MAP_ANONYMOUS },
@@ -29,11 +32,8 @@ static const struct vm_word mremap_words[] = {
 };
 
 static const struct vm_word shmat_words[] = {
-	{ "rdonly", SHM_RDONLY },
-	{ "rnd", SHM_RND },
-	{ "remap", SHM_REMAP },
-	{ "exec", SHM_EXEC },
-	{ NULL, 0 },
+	{ "rdonly", SHM_RDONLY }, { "rnd", SHM_RND }, { "remap", SHM_REMAP },
+	{ "exec", SHM_EXEC },	  { NULL, 0 },
 };
 
 static const struct vm_word mlock2_words[] = {
@@ -45,6 +45,37 @@ static const struct vm_word mlockall_words[] = {
 	{ "current", MCL_CURRENT },
 	{ "future", MCL_FUTURE },
 	{ "onfault", MCL_ONFAULT },
+	{ NULL, 0 },
+};
+
+static const struct vm_word advice_words[] = {
+	{ "normal", MADV_NORMAL },
+	{ "random", MADV_RANDOM },
+	{ "sequential", MADV_SEQUENTIAL },
+	{ "willneed", MADV_WILLNEED },
+	{ "dontneed", MADV_DONTNEED },
+	{ "free", MADV_FREE },
+	{ "remove", MADV_REMOVE },
+	{ "dontfork", MADV_DONTFORK },
+	{ "dofork", MADV_DOFORK },
+	{ "mergeable", MADV_MERGEABLE },
+	{ "unmergeable", MADV_UNMERGEABLE },
+	{ "hugepage", MADV_HUGEPAGE },
+	{ "nohugepage", MADV_NOHUGEPAGE },
+	{ "dontdump", MADV_DONTDUMP },
+	{ "dodump", MADV_DODUMP },
+	{ "wipeonfork", MADV_WIPEONFORK },
+	{ "keeponfork", MADV_KEEPONFORK },
+	{ "cold", MADV_COLD },
+	{ "pageout", MADV_PAGEOUT },
+	{ "populate_read", MADV_POPULATE_READ },
+	{ "populate_write", MADV_POPULATE_WRITE },
+	{ "dontneed_locked", MADV_DONTNEED_LOCKED },
+	{ "collapse", MADV_COLLAPSE },
+	{ "hwpoison", MADV_HWPOISON },
+	{ "soft_offline", MADV_SOFT_OFFLINE },
+	{ "guard_install", MADV_GUARD_INSTALL },
+	{ "guard_remove", MADV_GUARD_REMOVE },
 	{ NULL, 0 },
 };
 
@@ -185,6 +216,44 @@ static void mseal_footprint(const struct vm_syscall *sc, const struct vm_layout 
 }
 
 /*
+ * do_madvise() refuses an unaligned start, a length that rounds to 0 and an end that wraps,
+ * whatever the advice. process_madvise shortens lengths above MAX_RW_COUNT, so that its range may
+ * be less.
+ */
+static void madvise_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			      struct vm_range range[2])
+{
+	if (page_aligned(sc->arg[0], layout))
+		range[0] = flat_range(sc->arg[0], page_up(sc->arg[1], layout));
+}
+
+/* What fills pages, or takes a page table entry (guards) for each. */
+#define LARGE_COLLAPSE (4ull << 20)  /* what COLLAPSE may fill */
+#define LARGE_KSM      (64ull << 20) /* break_ksm() looks at each page, mapped or not */
+static bool madvise_populates(const struct vm_syscall *sc)
+{
+	switch (vm_advice(sc->arg[2])) {
+	case MADV_POPULATE_READ:
+	case MADV_POPULATE_WRITE:
+	case MADV_GUARD_INSTALL:
+		return true;
+	case MADV_COLLAPSE:
+		return sc->arg[1] > LARGE_COLLAPSE;
+	case MADV_MERGEABLE:
+	case MADV_UNMERGEABLE:
+		return sc->arg[1] > LARGE_KSM;
+	default:
+		return false;
+	}
+}
+
+/* Physical pages are taken out of use. */
+static bool madvise_harmful(const struct vm_syscall *sc)
+{
+	return vm_advice(sc->arg[2]) == MADV_HWPOISON || vm_advice(sc->arg[2]) == MADV_SOFT_OFFLINE;
+}
+
+/*
  * The pages that the byte range overlaps. At TASK_SIZE the processor or the page tables stop a
  * touch, so what lies beyond (and a range that wraps passes there) is never reached.
  */
@@ -216,8 +285,8 @@ static void mlock_footprint(const struct vm_syscall *sc, const struct vm_layout 
 }
 
 /*
- * Calls on objects change mappings of them wherever they are, but no mapping of the executor's; fork
- * changes no mapping, it makes an address space, and exec ends one that nobody needs any more.
+ * Calls on objects change mappings of them wherever they are, but no mapping of the executor's;
+ * fork changes no mapping, it makes an address space, and exec ends one that nobody needs any more.
  * mlockall() and munlockall() change flags of those, whole VMAs at a time, and nothing else.
  */
 static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
@@ -229,9 +298,9 @@ static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *la
 }
 
 /*
- * The pages of the segment at the address, which SHM_RND rounds down (SHMLBA is at least a page). Only
- * with SHM_REMAP may anything be there, but guards are more than mappings. Empty where do_shmat() says
- * EINVAL: an unaligned address. 6.12 ipc/shm.c.
+ * The pages of the segment at the address, which SHM_RND rounds down (SHMLBA is at least a page).
+ * Only with SHM_REMAP may anything be there, but guards are more than mappings. Empty where
+ * do_shmat() says EINVAL: an unaligned address. 6.12 ipc/shm.c.
  */
 static void shmat_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
 			    struct vm_range range[2])
@@ -246,7 +315,8 @@ static void shmat_footprint(const struct vm_syscall *sc, const struct vm_layout 
 		range[0] = user_range(addr, VM_OBJECT_PAGES * layout->page_size, layout);
 }
 
-/* Mappings of segments alone, of which the executor has none: the segment, if it is attached here. */
+/* Mappings of segments alone, of which the executor has none: the segment, if it is attached here.
+ */
 static void shmdt_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
 			    struct vm_range range[2])
 {
@@ -270,6 +340,10 @@ static void shmdt_footprint(const struct vm_syscall *sc, const struct vm_layout 
 #define FLAGS_V1(words, bits, words_v1)                                                            \
 	{                                                                                          \
 		"flags", VM_ARG_FLAGS, words, bits, 0, words_v1                                    \
+	}
+#define CHOICE(name, words)                                                                        \
+	{                                                                                          \
+		name, VM_ARG_CHOICE, words, UINT32_MAX, 0, 0                                       \
 	}
 #define OBJECT(name)                                                                               \
 	{                                                                                          \
@@ -372,6 +446,19 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 		.name = "munlockall", .nr = SYS_munlockall, .nargs = 0, .whole = true,
 		.syntax = "", .footprint = no_footprint,
 	},
+	[VM_OP_MADVISE] = {
+		.name = "madvise", .nr = SYS_madvise, .nargs = 3,
+		.arg = { ADDR("addr"), LEN("len"), CHOICE("advice", advice_words) },
+		.syntax = "%r %c", .footprint = madvise_footprint,
+		.populates = madvise_populates, .harmful = madvise_harmful,
+	},
+	[VM_OP_PROCESS_MADVISE] = { /* of itself, a vector of one range */
+		.name = "process_madvise", .nr = VM_NR_PROCESS_MADVISE, .nargs = 4,
+		.arg = { ADDR("addr"), LEN("len"), CHOICE("advice", advice_words),
+			 FLAGS(no_words, UINT32_MAX) },
+		.syntax = "%r %c %w", .footprint = madvise_footprint,
+		.populates = madvise_populates, .harmful = madvise_harmful,
+	},
 };
 
 const char *vm_object_name(uint64_t object)
@@ -379,6 +466,14 @@ const char *vm_object_name(uint64_t object)
 	static const char *const names[VM_OBJECT_COUNT] = { "", "m0", "m1", "f0", "r0", "s0" };
 
 	return object < VM_OBJECT_COUNT ? names[object] : "";
+}
+
+const char *vm_choice_name(const struct vm_arg_desc *desc, uint64_t value)
+{
+	for (const struct vm_word *w = desc->words; w->name; w++)
+		if (w->bits == (uint32_t)value)
+			return w->name;
+	return NULL;
 }
 
 const struct vm_call_desc *vm_call_desc(uint8_t op)

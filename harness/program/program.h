@@ -58,6 +58,8 @@ enum vm_op {
 	VM_OP_MUNLOCK,
 	VM_OP_MLOCKALL,
 	VM_OP_MUNLOCKALL,
+	VM_OP_MADVISE,
+	VM_OP_PROCESS_MADVISE,
 	VM_OP_COUNT
 };
 
@@ -99,7 +101,8 @@ struct vm_addr {
 union vm_arg {
 	struct vm_addr addr;	/* VM_ARG_ADDR */
 	struct vm_quantity len; /* VM_ARG_LEN, VM_ARG_OFFSET */
-	uint64_t bits; /* VM_ARG_PROT, VM_ARG_FLAGS: raw; VM_ARG_OBJECT: enum vm_object_name */
+	/* VM_ARG_PROT, VM_ARG_FLAGS, VM_ARG_CHOICE: raw; VM_ARG_OBJECT: enum vm_object_name */
+	uint64_t bits;
 };
 
 struct vm_call {

@@ -5,7 +5,8 @@
 
 #include "harness/program/text_parser.h"
 
-#define LIST_MAX 256 /* characters of a list of words in a message */
+#define LIST_MAX    256 /* characters of a list of words in a message */
+#define CALLS_NAMED 8	/* of all calls, in a message on one that there is not */
 
 /* A call being parsed, and what only text knows of it. */
 struct draft {
@@ -264,6 +265,30 @@ static bool parse_object(struct vm_parser *p, struct draft *d)
 	return vm_scan_quantity(p, "an offset after '@'", &d->call->arg[i + 1].len);
 }
 
+/* %c: a word of the row, or a number */
+static bool parse_choice(struct vm_parser *p, struct draft *d)
+{
+	unsigned int i = vm_row_take(d->desc, VM_ARG_CHOICE, &d->used);
+	const struct vm_arg_desc *arg = &d->desc->arg[i];
+	char what[LIST_MAX];
+	size_t len;
+
+	vm_scan_blanks(p);
+	snprintf(what, sizeof(what), "%s (a word such as '%s', or a number)", arg->name,
+		 arg->words[0].name);
+	if (bits_are_next(p))
+		return vm_scan_number(p, what, UINT32_MAX, &d->call->arg[i].bits);
+	len = vm_scan_word(p);
+	for (const struct vm_word *w = arg->words; w->name; w++) {
+		if (strlen(w->name) == len && !memcmp(w->name, p->at, len)) {
+			d->call->arg[i].bits = w->bits;
+			p->at += len;
+			return true;
+		}
+	}
+	return vm_scan_expected(p, p->at, what);
+}
+
 /* What the words (or none) say about placement, as MAP_FIXED and MAP_FIXED_NOREPLACE. */
 static bool settle_placement(struct vm_parser *p, struct draft *d)
 {
@@ -310,6 +335,9 @@ static bool parse_args(struct vm_parser *p, struct draft *d)
 			vm_scan_blanks(p);
 			ok = vm_scan_addr(
 				p, &d->call->arg[vm_row_take(d->desc, VM_ARG_ADDR, &d->used)].addr);
+			break;
+		case 'c':
+			ok = parse_choice(p, d);
 			break;
 		case 'l':
 			vm_scan_blanks(p);

@@ -18,10 +18,11 @@
 
 /* The ways to look that the kernel has; the caller may clear a bit to force another way. */
 struct vm_observe_ways {
-	bool query;   /* PROCMAP_QUERY */
-	bool scan;    /* PAGEMAP_SCAN */
-	bool pagemap; /* present bits in pagemap */
-	bool mem;     /* /proc/self/mem reads pages that have no read right */
+	bool query;	 /* PROCMAP_QUERY */
+	bool scan;	 /* PAGEMAP_SCAN */
+	bool pagemap;	 /* present bits in pagemap */
+	bool mem;	 /* /proc/self/mem reads pages that have no read right */
+	bool scan_guard; /* PAGEMAP_SCAN tells guard pages */
 };
 
 /* ioctl(PAGEMAP_SCAN)'s struct page_region. */

@@ -26,6 +26,12 @@
 #define VM_HAS_PKU	     (1ull << 7)
 #define VM_HAS_SYSV_SHM	     (1ull << 9) /* a SysV segment can be made */
 #define VM_IS_NAMESPACED     (1ull << 8) /* the executor has process and IPC namespaces of its own */
+/* What madvise knows: asked for with length 0, before anything else is looked at. */
+#define VM_HAS_MADV_HUGEPAGE  (1ull << 24) /* ... and nohugepage, collapse */
+#define VM_HAS_MADV_MERGEABLE (1ull << 25) /* ... and unmergeable */
+#define VM_HAS_MADV_HWPOISON  (1ull << 26) /* ... and soft_offline */
+#define VM_HAS_MADV_GUARD     (1ull << 27) /* guard_install, guard_remove */
+#define VM_HAS_MADV_SWAPIN    (1ull << 28) /* willneed of anonymous memory (CONFIG_SWAP) */
 /* Probes of behaviour (oracle/profiles/): run once, in a child, when the executor starts. */
 #define VM_PROBED_BEHAVIOUR (1ull << 16) /* the bits below mean something */
 #define VM_PROBE_DEST_KEPT                                                                         \
@@ -68,11 +74,11 @@ enum vm_event_status {
 };
 
 /*
- * Address space 0 is the program's own; 1 that of a forked child, whose actor is 1. They take turns:
- * a fork that succeeds is an event of space 1 (the child returns from it), then come the calls of the
- * child and its own VM_EVENT_END; with the next event of space 0 the child is gone. A child that dies
- * takes its parent with it: nothing follows. Today seq_end == seq_begin + 1; readers must not rely on
- * it.
+ * Address space 0 is the program's own; 1 that of a forked child, whose actor is 1. They take
+ * turns: a fork that succeeds is an event of space 1 (the child returns from it), then come the
+ * calls of the child and its own VM_EVENT_END; with the next event of space 0 the child is gone. A
+ * child that dies takes its parent with it: nothing follows. Today seq_end == seq_begin + 1;
+ * readers must not rely on it.
  */
 struct vm_event {
 	uint8_t kind;	/* enum vm_event_kind */

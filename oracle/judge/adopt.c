@@ -66,6 +66,7 @@ static struct vm_area unknown_piece(struct vm_judge *j, const struct vm_vma *v, 
 				 .anon = VM_NO_OBJECT,
 				 .sealed = VM_MAYBE,
 				 .account = VM_MAYBE,
+				 .guard = vm_has_guards(j->profile, j->info) ? VM_MAYBE : VM_NO,
 				 .flags_maybe = VM_TRACKED_FLAGS };
 
 	if (piece.object == VM_NO_OBJECT || !v->inode)

@@ -65,6 +65,10 @@ static uint32_t flags_of(const struct vm_syscall *sc)
 	for (unsigned int i = 0; i < desc->nargs; i++) {
 		if (desc->arg[i].kind == VM_ARG_PROT)
 			flags = mix(flags, (uint32_t)sc->arg[i] & 7);
+		if (desc->arg[i].kind == VM_ARG_CHOICE)
+			flags = mix(flags, vm_choice_name(&desc->arg[i], sc->arg[i])
+						   ? (uint32_t)sc->arg[i]
+						   : UINT32_MAX);
 		if (desc->arg[i].kind != VM_ARG_FLAGS)
 			continue;
 		for (const struct vm_word *w = desc->arg[i].words; w->name; w++)

@@ -184,8 +184,10 @@ static bool seal_broken(const struct vm_judge *j, const struct vm_diffs *changed
 	for (uint32_t i = 0; i < changed->n; i++) {
 		const struct vm_diff *d = &changed->d[i];
 
+		/* advice that discards nothing may change flags of sealed pages: mseal.rst */
 		if (d->kind == VM_DIFF_APPEARED || d->kind == VM_DIFF_SEALED ||
-		    j->e->sc.op == VM_OP_EXEC)
+		    j->e->sc.op == VM_OP_EXEC ||
+		    (d->kind == VM_DIFF_FLAGS && !strcmp(vm_rule_name(j->e->sc.op), "madvise")))
 			continue;
 		for (uint32_t k = vm_state_from(j->before, d->start);
 		     k < j->before->n && j->before->area[k].start < d->end; k++)
@@ -353,6 +355,35 @@ static bool own_ranges_only(struct vm_judge *j, const struct vm_outcome *o)
 	return true;
 }
 
+static bool same_effect(const struct vm_effect *a, const struct vm_effect *b)
+{
+	return a->n == b->n && !memcmp(a->step, b->step, a->n * sizeof(a->step[0]));
+}
+
+/*
+ * Other outcomes with this result may have had effects that were not looked at: what either would
+ * change is unknown from here on.
+ */
+static void doubt_others(struct vm_judge *j, const struct vm_outcome *taken)
+{
+	const struct vm_outcomes *outs = &j->scratch->outcomes;
+	uint64_t page_size = j->info->layout.page_size;
+	bool sure = true;
+
+	for (uint32_t i = 0; i < outs->n; i++) {
+		const struct vm_outcome *o = &outs->o[i];
+
+		if (o == taken || !result_matches(j, o) || same_effect(&o->effect, &taken->effect))
+			continue;
+		if (sure && vm_effect_is_hidden(&taken->effect)) {
+			vm_state_copy(j->after, j->before);
+			vm_effect_doubt(&taken->effect, j->after, &j->scratch->objects, page_size);
+		}
+		sure = false;
+		vm_effect_doubt(&o->effect, j->after, &j->scratch->objects, page_size);
+	}
+}
+
 /* The layout after the call was observed: find the outcome that explains it. */
 void vm_match_observed(struct vm_judge *j)
 {
@@ -373,6 +404,7 @@ void vm_match_observed(struct vm_judge *j)
 			vm_against(j, j->after, &j->e->after, &d);
 		if (!d.n) {
 			accept(j, o, true);
+			doubt_others(j, o);
 			return;
 		}
 		if (!first) {
@@ -387,11 +419,6 @@ void vm_match_observed(struct vm_judge *j)
 		apply(j, first);
 	else
 		vm_state_copy(j->after, j->before);
-}
-
-static bool same_effect(const struct vm_effect *a, const struct vm_effect *b)
-{
-	return a->n == b->n && !memcmp(a->step, b->step, a->n * sizeof(a->step[0]));
 }
 
 /* Nothing was looked at: believe the one effect that the result leaves possible. */

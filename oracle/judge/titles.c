@@ -33,7 +33,7 @@ const char *vm_place_name(const struct vm_judge *j, uint64_t start, uint64_t end
 	}
 	if ((op == VM_OP_MMAP || op == VM_OP_SHMAT) &&
 	    (within(source, start, end) || within(dest, start, end) ||
-				 within(&j->range[2], start, end)))
+	     within(&j->range[2], start, end)))
 		return "destination";
 	return within(source, start, end) ? "range" : "bystander";
 }
@@ -49,6 +49,7 @@ static const char *change_word(uint8_t kind)
 		[VM_DIFF_UNSEALED] = "seal lost",
 		[VM_DIFF_SEALED] = "sealed",
 		[VM_DIFF_FLAGS] = "VmFlags changed",
+		[VM_DIFF_GUARD] = "guard pages changed",
 	};
 
 	return words[kind];
@@ -57,10 +58,15 @@ static const char *change_word(uint8_t kind)
 static const char *wrong_word(uint8_t kind)
 {
 	static const char *const words[] = {
-		[VM_DIFF_LOST] = "is not mapped",	 [VM_DIFF_APPEARED] = "is still mapped",
-		[VM_DIFF_PROT] = "has other protection", [VM_DIFF_SHARING] = "has other sharing",
-		[VM_DIFF_BACKING] = "has other backing", [VM_DIFF_UNSEALED] = "is not sealed",
-		[VM_DIFF_SEALED] = "is sealed",		 [VM_DIFF_FLAGS] = "has other VmFlags",
+		[VM_DIFF_LOST] = "is not mapped",
+		[VM_DIFF_APPEARED] = "is still mapped",
+		[VM_DIFF_PROT] = "has other protection",
+		[VM_DIFF_SHARING] = "has other sharing",
+		[VM_DIFF_BACKING] = "has other backing",
+		[VM_DIFF_UNSEALED] = "is not sealed",
+		[VM_DIFF_SEALED] = "is sealed",
+		[VM_DIFF_FLAGS] = "has other VmFlags",
+		[VM_DIFF_GUARD] = "has other guard pages",
 	};
 
 	return words[kind];

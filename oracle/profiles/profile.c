@@ -19,7 +19,9 @@ static const struct {
 	    .mremap_checks_first = true,
 	    .mremap_multi_move = true,
 	    .mremap_new_addr_first = true,
-	    .dontunmap_rounded = true },
+	    .dontunmap_rounded = true,
+	    .madvise_guards = true,
+	    .process_madvise_own = true },
 	  6018,
 	  6018 },
 	{ { .name = "generic" }, 0, 0 },
@@ -38,6 +40,11 @@ const struct vm_profile *vm_profile_by_name(const char *name)
 		if (!strcmp(profiles[i].p.name, name))
 			return &profiles[i].p;
 	return NULL;
+}
+
+bool vm_has_guards(const struct vm_profile *p, const struct vm_target_info *info)
+{
+	return p->madvise_guards || info->features & VM_HAS_MADV_GUARD;
 }
 
 enum vm_contract vm_profile_contract(const struct vm_profile *p, enum vm_contract wanted)

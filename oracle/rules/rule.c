@@ -24,6 +24,8 @@ static const struct {
 	[VM_OP_MUNLOCK] = { "mlock", vm_rule_mlock },
 	[VM_OP_MLOCKALL] = { "mlockall", vm_rule_mlockall },
 	[VM_OP_MUNLOCKALL] = { "mlockall", vm_rule_mlockall },
+	[VM_OP_MADVISE] = { "madvise", vm_rule_madvise },
+	[VM_OP_PROCESS_MADVISE] = { "madvise", vm_rule_process_madvise },
 };
 
 const char *vm_rule_name(uint8_t op)

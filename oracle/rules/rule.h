@@ -179,5 +179,7 @@ void vm_rule_shmat(struct vm_rule *r);
 void vm_rule_shmdt(struct vm_rule *r);
 void vm_rule_mlock(struct vm_rule *r);	  /* mlock, mlock2, munlock */
 void vm_rule_mlockall(struct vm_rule *r); /* mlockall, munlockall */
+void vm_rule_madvise(struct vm_rule *r);
+void vm_rule_process_madvise(struct vm_rule *r);
 
 #endif

@@ -52,12 +52,6 @@ static void protect_area(struct vm_area *a, uint8_t prot)
 	a->prot = prot;
 }
 
-static void change_flags(struct vm_area *a, const struct vm_step *st)
-{
-	a->flags = (a->flags & ~st->clear) | st->flags;
-	a->flags_maybe &= ~(st->clear | st->flags);
-}
-
 /* mlock_fixup(): VMAs that have these flags already are left alone. */
 static void lock_areas(const struct vm_step *st, struct vm_state *s)
 {
@@ -87,14 +81,42 @@ static void change_areas(const struct vm_step *st, struct vm_state *s)
 	for (i = vm_state_from(s, st->start); i < s->n && s->area[i].start < st->end; i++) {
 		if (st->kind == VM_STEP_SEAL)
 			s->area[i].sealed = VM_YES;
-		else if (st->kind == VM_STEP_FLAGS)
-			change_flags(&s->area[i], st);
 		else
 			protect_area(&s->area[i], st->prot);
 		s->area[i].begins = VM_MAYBE;
 	}
 	if (i < s->n)
 		s->area[i].begins = VM_MAYBE;
+}
+
+/* VMAs that come to differ are split, for certain; where they were apart, they may merge. */
+static void may_merge(struct vm_area *a)
+{
+	if (a->begins == VM_YES)
+		a->begins = VM_MAYBE;
+}
+
+/* A VMA whose flags are what they are to be is left alone (mm/madvise.c madvise_update_vma()). */
+static void change_flags(const struct vm_step *st, struct vm_state *s)
+{
+	uint64_t touched = st->flags | st->clear;
+
+	vm_state_split(s, st->start);
+	vm_state_split(s, st->end);
+	for (uint32_t i = vm_state_from(s, st->start); i < s->n && s->area[i].start < st->end;
+	     i++) {
+		struct vm_area *a = &s->area[i];
+
+		if (st->private_only && a->shared)
+			continue;
+		if (!(a->flags_maybe & touched) && (a->flags & touched) == st->flags)
+			continue;
+		a->flags = (a->flags & ~st->clear) | st->flags;
+		a->flags_maybe &= ~touched;
+		may_merge(a);
+		if (i + 1 < s->n)
+			may_merge(a + 1);
+	}
 }
 
 bool vm_fresh_pages(struct vm_area *a, struct vm_objects *o)
@@ -106,6 +128,62 @@ bool vm_fresh_pages(struct vm_area *a, struct vm_objects *o)
 	a->object = vm_object_new(o, false, true, UINT64_MAX);
 	a->off = 0;
 	return a->object != VM_NO_OBJECT;
+}
+
+/* Does a private mapping have pages of its own in [a->start, a->end)? */
+static bool has_pages(const struct vm_area *a, const struct vm_objects *o)
+{
+	const struct vm_object *x = &o->object[a->anon != VM_NO_OBJECT ? a->anon : a->object];
+	uint32_t i = vm_object_from(x, a->off);
+
+	if (a->anon == VM_NO_OBJECT && !x->zero)
+		return true;
+	return i < x->npages && x->page[i].off < a->off + (a->end - a->start);
+}
+
+/* Pages that a mapping alone has may be zero from now on, whenever the kernel likes. */
+static void free_pages(const struct vm_area *a, struct vm_objects *o)
+{
+	struct vm_object *x = &o->object[a->object];
+	uint64_t end = a->off + (a->end - a->start);
+
+	if (a->shared || a->anon != VM_NO_OBJECT)
+		return;
+	for (uint32_t i = vm_object_from(x, a->off); i < x->npages && x->page[i].off < end; i++)
+		x->page[i].may_zero = VM_ZERO_HEAD | VM_ZERO_REST;
+}
+
+static void discard_area(const struct vm_step *st, struct vm_area *a, struct vm_state *s,
+			 struct vm_objects *o)
+{
+	switch (st->kind) {
+	case VM_STEP_FREE:
+		free_pages(a, o);
+		return;
+	case VM_STEP_PUNCH:
+		if (a->shared)
+			vm_object_punch(o, a->object, a->off, a->off + (a->end - a->start));
+		return;
+	case VM_STEP_UNGUARD:
+		a->guard = VM_NO;
+		return;
+	case VM_STEP_GUARD:
+		a->guard = VM_YES;
+		break;
+	default:
+		break;
+	}
+	if (!a->shared && has_pages(a, o) && !vm_fresh_pages(a, o))
+		s->lost = true;
+}
+
+/* What madvise discards; it splits no VMA. */
+static void discard(const struct vm_step *st, struct vm_state *s, struct vm_objects *o)
+{
+	vm_state_split(s, st->start);
+	vm_state_split(s, st->end);
+	for (uint32_t i = vm_state_from(s, st->start); i < s->n && s->area[i].start < st->end; i++)
+		discard_area(st, &s->area[i], s, o);
 }
 
 /* MREMAP_DONTUNMAP: the VMA stays, but for its locks (mm/mremap.c dontunmap_complete()). */
@@ -121,6 +199,7 @@ static void leave_source(const struct vm_area *a, const struct vm_area *moved, s
 				   (left + 1 < s->area + s->n && left[1].start == left->end &&
 				    left[1].begins != VM_YES);
 	}
+	left->guard = VM_NO;
 	left->flags &= ~VM_LOCK_FLAGS;
 	left->flags_maybe &= ~VM_LOCK_FLAGS;
 	if (!vm_fresh_pages(left, o))
@@ -179,6 +258,7 @@ static void extend(const struct vm_step *st, uint64_t start, uint64_t end, uint6
 	a.start = start;
 	a.end = end;
 	a.begins = st->kind == VM_STEP_EXTEND ? VM_NO : VM_MAYBE;
+	a.guard = VM_NO;
 	a.off = from->off + (st->kind == VM_STEP_EXTEND ? start : like) - from->start;
 	if (!vm_fresh_pages(&a, o))
 		s->lost = true;
@@ -223,8 +303,10 @@ static void write_pages(const struct vm_step *st, uint64_t base, struct vm_state
 		if (st->kind == VM_STEP_FILL) {
 			p->content = vm_content_of_tag(vm_fill_tag(st->call, index), page_size);
 			p->known = p->rest_known = true;
+			p->may_zero = 0;
 		} else if (st->kind == VM_STEP_WRITE) {
 			p->known = true;
+			p->may_zero &= VM_ZERO_REST;
 			p->content.head = vm_write_word(st->call, index);
 		}
 		if (a->anon == VM_NO_OBJECT)
@@ -329,8 +411,17 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 			s->def_maybe = 0;
 			break;
 		case VM_STEP_SEAL:
-		case VM_STEP_FLAGS:
 			change_areas(st, s);
+			break;
+		case VM_STEP_FLAGS:
+			change_flags(st, s);
+			break;
+		case VM_STEP_DROP:
+		case VM_STEP_FREE:
+		case VM_STEP_PUNCH:
+		case VM_STEP_GUARD:
+		case VM_STEP_UNGUARD:
+			discard(st, s, o);
 			break;
 		case VM_STEP_MOVE:
 			move_areas(st, base + st->to, s, o);

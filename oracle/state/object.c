@@ -162,6 +162,13 @@ struct vm_object_page *vm_object_look(struct vm_objects *o, uint32_t object, uin
 	return i < x->npages && x->page[i].off == off ? &x->page[i] : NULL;
 }
 
+enum vm_tri vm_object_past_end(const struct vm_object *x, uint64_t off)
+{
+	if (off >= x->size)
+		return VM_YES;
+	return x->backed && x->size == UINT64_MAX ? VM_MAYBE : VM_NO;
+}
+
 /* Of the page that holds byte `size` only what lies before is known from here on. */
 static void cut_page(struct vm_object *x, uint64_t size, uint64_t page_size)
 {
@@ -199,6 +206,16 @@ void vm_object_resize(struct vm_objects *o, uint32_t object, uint64_t size, uint
 		if (i == object || o->object[i].base == object)
 			o->object[i].npages = vm_object_from(&o->object[i], end);
 	x->size = size;
+}
+
+void vm_object_punch(struct vm_objects *o, uint32_t object, uint64_t off, uint64_t end)
+{
+	struct vm_object *x = &o->object[object];
+
+	for (uint32_t i = vm_object_from(x, off); i < x->npages && x->page[i].off < end; i++)
+		x->page[i] = (struct vm_object_page){ .off = x->page[i].off,
+						      .known = true,
+						      .rest_known = true };
 }
 
 void vm_objects_name(struct vm_objects *o, uint64_t size)

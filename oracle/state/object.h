@@ -13,9 +13,14 @@
 struct vm_object_page {
 	uint64_t off; /* bytes */
 	struct vm_content content;
-	bool known;	 /* false: bytes are unknown */
-	bool rest_known; /* false: only the first word is */
+	bool known;	  /* false: bytes are unknown */
+	bool rest_known;  /* false: only the first word is */
+	uint8_t may_zero; /* VM_ZERO_*: what may be zero in place of it, after MADV_FREE */
 };
+
+/* Both: the kernel may still drop the page. The rest alone: it was written since, and stays. */
+#define VM_ZERO_HEAD 1u
+#define VM_ZERO_REST 2u
 
 struct vm_object {
 	bool backed;	 /* has an inode: shared memory or a file; else private anonymous memory, or
@@ -28,7 +33,8 @@ struct vm_object {
 	uint32_t base; /* copies: the object that pages without an entry come from; else
 			  VM_NO_OBJECT */
 	uint32_t copy; /* while a fork copies an address space: this one's copy, or VM_NO_OBJECT */
-	uint64_t size; /* bytes that can be touched; UINT64_MAX for memory without an inode */
+	/* bytes that can be touched; UINT64_MAX: memory without an inode, or unknown */
+	uint64_t size;
 	uint32_t npages, cap;
 	struct vm_object_page *page; /* sorted by off */
 };
@@ -36,7 +42,8 @@ struct vm_object {
 struct vm_objects {
 	uint32_t n, cap;
 	struct vm_object *object;
-	/* The objects of programs; m0 and r0 are one; s0 is VM_NO_OBJECT before it is first attached. */
+	/* The objects of programs; m0 and r0 are one; s0 is VM_NO_OBJECT before it is first
+	 * attached. */
 	uint32_t named[VM_OBJECT_COUNT];
 	bool segment_unknown; /* belief was lost: what s0 is, and where, is not known any more */
 };
@@ -72,6 +79,9 @@ uint32_t vm_object_duplicate(struct vm_objects *o, uint32_t object);
 struct vm_object_page *vm_object_look(struct vm_objects *o, uint32_t object, uint32_t anon,
 				      uint64_t off, bool *zero);
 
+/* Does the page at `off` lie past the end of the object, so that a touch says SIGBUS? */
+enum vm_tri vm_object_past_end(const struct vm_object *x, uint64_t off);
+
 /*
  * The page at `off` was seen, or written through a mapping: what lies behind the end of the object
  * is kept or zeroed, for a file whenever it is written back (fs/buffer.c block_write_full_folio(),
@@ -84,6 +94,9 @@ void vm_object_written(struct vm_objects *o, uint32_t object, uint64_t off, uint
  * the old or the new end cuts only what lies before is known.
  */
 void vm_object_resize(struct vm_objects *o, uint32_t object, uint64_t size, uint64_t page_size);
+
+/* The object's own pages of [off, end) become zero: a hole was punched. */
+void vm_object_punch(struct vm_objects *o, uint32_t object, uint64_t off, uint64_t end);
 
 /* First entry of `object` at or after `off`. */
 uint32_t vm_object_from(const struct vm_object *object, uint64_t off);

@@ -52,7 +52,8 @@ struct vm_area {
 	 * differ, merges never.
 	 */
 	uint8_t begins;
-	uint8_t own; /* enum vm_own */
+	uint8_t own;   /* enum vm_own */
+	uint8_t guard; /* enum vm_tri: every page is a guard page (MADV_GUARD_INSTALL) */
 };
 
 /* The executor's own memory; the special VMAs among it (vdso, vvar) are never locked. */

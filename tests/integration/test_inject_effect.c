@@ -70,6 +70,13 @@ static const struct effect effects[] = {
 	{ "seal-ignored-shmat", FOUR "mseal p1+2\nshmat s0 p0 remap\n", MODE, 5, -1,
 	  RW | VM_MODE_S },
 	{ "exec-keeps", FOUR "fork\nexec\n", VMAS, 3, 0, 1 },
+	{ "seal-ignored-madvise", FOUR "mprotect p0+4 r\nmseal p1+1\nmadvise p0+2 dontneed\n",
+	  RESULT, 4, -EPERM, 0 },
+	{ "dontneed-kept", FOUR "madvise p0+2 dontneed\nread p0+2\n", ZERO, 1, 1, 0 },
+	{ "dontneed-kept", FOUR "madvise p0+5 dontneed\n", RESULT, 2, -ENOMEM, -ENOMEM },
+	{ "dontneed-neighbour", FOUR "madvise p0+2 dontneed\nread p0+4\n", ZERO, 2, 0, 1 },
+	{ "dontneed-neighbour", FOUR "madvise p0+2 dontneed\nread p0+4\n", ZERO, 3, 0, 0 },
+	{ "guard-missing", FOUR "madvise p1+1 guard_install\nread p0+4\n", RESULT, 3, 1, 4 },
 };
 
 static int64_t observed(const struct vm_trace *t, enum what what, unsigned int where)
@@ -110,6 +117,8 @@ static int64_t run(struct raw_host *h, const struct effect *e, struct vm_trace *
 static bool can_run(const struct raw_host *h, const struct effect *e)
 {
 	if (strstr(e->text, "mseal") && !(h->info.features & VM_HAS_SMAPS_SEAL))
+		return false;
+	if (strstr(e->text, "guard") && !(h->info.features & VM_HAS_MADV_GUARD))
 		return false;
 	return e->what != ZERO || h->info.features & VM_HAS_PROC_MEM;
 }

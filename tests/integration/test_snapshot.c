@@ -22,7 +22,7 @@ static struct vm_observer *o;
 static char text[VM_OBSERVE_TEXT] __attribute__((aligned(8)));
 static struct vm_layout layout;
 static struct vm_range skip[2];
-static const struct vm_observe_ways all_ways = { true, true, true, true };
+static const struct vm_observe_ways all_ways = { true, true, true, true, false };
 
 static bool digest_here(const void *page, size_t page_size, struct vm_content *out)
 {

@@ -191,6 +191,8 @@ struct bench *bench_open(const char *state)
 void bench_state(struct bench *b, const char *state)
 {
 	vm_objects_reset(&b->objects);
+	for (unsigned int i = 0; i < VM_OBJECT_COUNT; i++)
+		b->objects.named[i] = VM_NO_OBJECT;
 	state_of_text(state, &b->state, &b->objects);
 }
 
@@ -222,8 +224,10 @@ static void add_step(struct vm_text *t, const struct vm_step *st)
 		[VM_STEP_FLAGS] = "flags",	   [VM_STEP_RESIZE] = "resize",
 		[VM_STEP_FILL] = "fill",	   [VM_STEP_WRITE] = "write",
 		[VM_STEP_FORK] = "fork",	   [VM_STEP_COPY] = "copy",
-		[VM_STEP_EXEC] = "exec", [VM_STEP_LOCK] = "lock",
-		[VM_STEP_DEFAULT] = "default",
+		[VM_STEP_EXEC] = "exec",	   [VM_STEP_LOCK] = "lock",
+		[VM_STEP_DEFAULT] = "default",	   [VM_STEP_DROP] = "drop",
+		[VM_STEP_FREE] = "free",	   [VM_STEP_PUNCH] = "punch",
+		[VM_STEP_GUARD] = "guard",	   [VM_STEP_UNGUARD] = "unguard",
 	};
 
 	vm_text_add(t, "%s", names[st->kind]);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "harness/program/advice.h"
 #include "harness/program/call_table.h"
 
 #define P	      4096ll
@@ -63,6 +64,8 @@ static void test_edges(void **state)
 	check_edges(VM_OP_MLOCK, 0, 0);
 	check_edges(VM_OP_MLOCK2, 1, 0);
 	check_edges(VM_OP_MUNLOCK, 0, 0);
+	check_edges(VM_OP_MADVISE, MADV_DONTNEED, 0);
+	check_edges(VM_OP_PROCESS_MADVISE, MADV_COLD, 0);
 }
 
 static void test_no_guard_permits(void **state)
@@ -250,6 +253,32 @@ static void test_footprint_is_proper(void **state)
 	}
 }
 
+static void test_madvise(void **state)
+{
+	const struct vm_syscall poison = { VM_OP_MADVISE, { 0, P, MADV_HWPOISON } };
+	const struct vm_syscall cold = { VM_OP_MADVISE, { 0, P, MADV_COLD } };
+
+	(void)state;
+	PERMITTED(MADVISE, 9 * P + 1, 4 * P, MADV_DONTNEED, 0, 0);
+	PERMITTED(MADVISE, 0, (uint64_t)-1, MADV_DONTNEED, 0, 0);
+	GUARDED(MADVISE, 0, TASK + P, MADV_NORMAL, 0, 0);
+	/* what takes memory or time for each page */
+	PERMITTED(MADVISE, 20 * P, 256 * P, MADV_POPULATE_WRITE, 0, 0);
+	TOO_MUCH(MADVISE, 20 * P, 257 * P, MADV_POPULATE_WRITE, 0, 0);
+	TOO_MUCH(PROCESS_MADVISE, 20 * P, 257 * P, MADV_POPULATE_READ, 0, 0);
+	TOO_MUCH(MADVISE, 20 * P, 1ull << 30, MADV_GUARD_INSTALL, 0, 0);
+	PERMITTED(MADVISE, 20 * P, 1ull << 30, MADV_GUARD_REMOVE, 0, 0);
+	PERMITTED(MADVISE, 20 * P, 4ull << 20, MADV_COLLAPSE, 0, 0);
+	TOO_MUCH(MADVISE, 20 * P, (4ull << 20) + 1, MADV_COLLAPSE, 0, 0);
+	TOO_MUCH(MADVISE, 20 * P, 1ull << 30, MADV_MERGEABLE, 0, 0);
+	PERMITTED(MADVISE, 20 * P, 1ull << 40, MADV_DONTNEED, 0, 0);
+	/* only the low 32 bits are the advice */
+	TOO_MUCH(MADVISE, 20 * P, 257 * P, 1ull << 32 | MADV_POPULATE_WRITE, 0, 0);
+	assert_true(vm_call_harmful(&poison, UINT64_MAX));
+	assert_false(vm_call_harmful(&poison, 0));
+	assert_false(vm_call_harmful(&cold, UINT64_MAX));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -261,6 +290,7 @@ int main(void)
 		cmocka_unit_test(test_mremap_source),
 		cmocka_unit_test(test_mremap_shrink_that_wraps),
 		cmocka_unit_test(test_mremap_destination),
+		cmocka_unit_test(test_madvise),
 		cmocka_unit_test(test_touch),
 		cmocka_unit_test(test_touch_of_too_much),
 		cmocka_unit_test(test_locks),
