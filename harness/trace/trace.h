@@ -68,11 +68,11 @@ enum vm_event_status {
 };
 
 /*
- * Address space 0 is the program's own; 1 that of a forked child, whose actor is 1. They take turns:
- * a fork that succeeds is an event of space 1 (the child returns from it), then come the calls of the
- * child and its own VM_EVENT_END; with the next event of space 0 the child is gone. A child that dies
- * takes its parent with it: nothing follows. Today seq_end == seq_begin + 1; readers must not rely on
- * it.
+ * Address space 0 is the program's own; 1 that of a forked child, whose actor is 1. They take
+ * turns: a fork that succeeds is an event of space 1 (the child returns from it), then come the
+ * calls of the child and its own VM_EVENT_END; with the next event of space 0 the child is gone. A
+ * child that dies takes its parent with it: nothing follows. Today seq_end == seq_begin + 1;
+ * readers must not rely on it.
  */
 struct vm_event {
 	uint8_t kind;	/* enum vm_event_kind */

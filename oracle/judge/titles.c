@@ -33,7 +33,7 @@ const char *vm_place_name(const struct vm_judge *j, uint64_t start, uint64_t end
 	}
 	if ((op == VM_OP_MMAP || op == VM_OP_SHMAT) &&
 	    (within(source, start, end) || within(dest, start, end) ||
-				 within(&j->range[2], start, end)))
+	     within(&j->range[2], start, end)))
 		return "destination";
 	return within(source, start, end) ? "range" : "bystander";
 }

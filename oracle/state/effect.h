@@ -18,9 +18,9 @@ enum vm_step_kind {
 	VM_STEP_RESIZE,	   /* `object` gets `end` bytes */
 	VM_STEP_FILL,	   /* pages of [start, end) get the tags of call `call` */
 	VM_STEP_WRITE,	   /* ... their first words */
-	VM_STEP_FORK, /* the whole address space becomes that of a forked child */
-	VM_STEP_EXEC, /* nothing but the executor's own memory is left */
-	VM_STEP_COPY, /* private mappings of objects get their own copies of these pages now */
+	VM_STEP_FORK,	   /* the whole address space becomes that of a forked child */
+	VM_STEP_EXEC,	   /* nothing but the executor's own memory is left */
+	VM_STEP_COPY,	   /* private mappings of objects get their own copies of these pages now */
 };
 
 struct vm_step {
@@ -32,8 +32,8 @@ struct vm_step {
 			to */
 	uint8_t call; /* FILL, WRITE: index of the call in the program */
 	uint64_t start, end, to;
-	uint32_t object; /* MAP: VM_NO_OBJECT for anonymous memory or a new segment; RESIZE */
-	uint16_t attach; /* MAP: of s0, as vm_area.attach */
+	uint32_t object;       /* MAP: VM_NO_OBJECT for anonymous memory or a new segment; RESIZE */
+	uint16_t attach;       /* MAP: of s0, as vm_area.attach */
 	uint64_t off;	       /* MAP: where in the object */
 	uint64_t flags, clear; /* MAP, FLAGS: as vm_area.flags */
 };

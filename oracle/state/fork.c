@@ -2,8 +2,8 @@
 /*
  * The address space of a forked child. kernel/fork.c dup_mmap() (mm/mmap.c from 6.17 on): VMAs are
  * as they were but for VM_DONTCOPY ones, which are absent, VM_WIPEONFORK ones, which start anew,
- * and locks, which are not inherited. Private memory parts ways, shared objects alias. And that of a program
- * which was just begun by exec.
+ * and locks, which are not inherited. Private memory parts ways, shared objects alias. And that of
+ * a program which was just begun by exec.
  */
 #include "oracle/state/effect.h"
 

@@ -36,7 +36,8 @@ struct vm_object {
 struct vm_objects {
 	uint32_t n, cap;
 	struct vm_object *object;
-	/* The objects of programs; m0 and r0 are one; s0 is VM_NO_OBJECT before it is first attached. */
+	/* The objects of programs; m0 and r0 are one; s0 is VM_NO_OBJECT before it is first
+	 * attached. */
 	uint32_t named[VM_OBJECT_COUNT];
 	bool segment_unknown; /* belief was lost: what s0 is, and where, is not known any more */
 };
