@@ -177,18 +177,36 @@ static uint8_t prot_of(const struct vm_vma *v)
 	return v->mode & (VM_MODE_R | VM_MODE_W | VM_MODE_X);
 }
 
-/* NULL if the page is as expected, else what is wrong. */
-static const char *check_page(const struct vm_state_expect *x, const struct vm_trace *trace,
-			      const struct vm_snapshot *s, uint64_t addr, uint64_t off)
+static unsigned int flag_by_name(const char *name)
 {
-	const struct vm_vma *v = vma_at(s, addr);
-	const struct vm_page *p = page_at(s, addr);
-	uint64_t tag, from;
+	static const char names[VM_FLAG_COUNT][3] = { VM_FLAG_NAMES };
+	unsigned int i = 0;
 
-	if (x->words & VM_STATE_UNMAPPED)
-		return v ? "is mapped" : NULL;
-	if (!v)
-		return "is not mapped";
+	while (i < VM_FLAG_COUNT && strcmp(names[i], name))
+		i++;
+	return i;
+}
+
+/* NULL if the VMA has, or lacks, the VmFlags that the line names. */
+static const char *check_flags(const struct vm_state_expect *x, const struct vm_vma *v)
+{
+	for (unsigned int i = 0; i < x->nflags; i++) {
+		unsigned int flag = flag_by_name(x->flag[i].name);
+
+		if (flag == VM_FLAG_COUNT)
+			return "is to have a VmFlag that there is not";
+		if (!v->flags_known)
+			return "was not looked at for VmFlags";
+		if ((v->flags >> flag & 1) == x->flag[i].lacks)
+			return x->flag[i].lacks ? "has a VmFlag that it should lack"
+						: "lacks a VmFlag";
+	}
+	return NULL;
+}
+
+/* NULL if the mapping of the page is as expected, bytes apart, else what is wrong. */
+static const char *check_mapping(const struct vm_state_expect *x, const struct vm_vma *v)
+{
 	if (x->words & VM_STATE_PROT && prot_of(v) != x->prot)
 		return "has other protection";
 	if (x->words & VM_STATE_SHARED && !(v->mode & VM_MODE_S))
@@ -201,6 +219,25 @@ static const char *check_page(const struct vm_state_expect *x, const struct vm_t
 		return "is not sealed";
 	if (x->words & VM_STATE_UNSEALED && v->flags >> VM_FLAG_SL & 1)
 		return "is sealed";
+	return check_flags(x, v);
+}
+
+/* NULL if the page is as expected, else what is wrong. */
+static const char *check_page(const struct vm_state_expect *x, const struct vm_trace *trace,
+			      const struct vm_snapshot *s, uint64_t addr, uint64_t off)
+{
+	const struct vm_vma *v = vma_at(s, addr);
+	const struct vm_page *p = page_at(s, addr);
+	const char *wrong;
+	uint64_t tag, from;
+
+	if (x->words & VM_STATE_UNMAPPED)
+		return v ? "is mapped" : NULL;
+	if (!v) /* a number of VMAs alone says nothing of holes */
+		return x->words == VM_STATE_VMAS ? NULL : "is not mapped";
+	wrong = check_mapping(x, v);
+	if (wrong)
+		return wrong;
 	if (x->words & (VM_STATE_ZERO | VM_STATE_FROM) && !(s->mask & VM_SEEN_CONTENTS))
 		return trace->info.features & VM_HAS_PROC_MEM ? "has unobserved bytes" : NULL;
 	if (x->words & VM_STATE_ZERO && !p && v->mode & VM_MODE_S)
@@ -251,6 +288,19 @@ static const struct vm_snapshot *snapshot_for(const struct vm_state_expect *x,
 	return s;
 }
 
+static int check_vmas(const struct vm_state_expect *x, const struct vm_snapshot *s, uint64_t start,
+		      uint64_t end, struct vm_text *t)
+{
+	unsigned int n = 0;
+
+	for (uint32_t i = 0; i < s->nvma; i++)
+		n += s->vma[i].start < end && start < s->vma[i].end;
+	if (!(x->words & VM_STATE_VMAS) || n == x->vmas)
+		return 0;
+	vm_text_add(t, "expect after call %u: %u VMAs, not %u\n", x->after, n, x->vmas);
+	return 1;
+}
+
 static int check_state(const struct vm_state_expect *x, const struct vm_trace *trace,
 		       struct vm_text *t)
 {
@@ -273,7 +323,7 @@ static int check_state(const struct vm_state_expect *x, const struct vm_trace *t
 		vm_text_add(t, " %s\n", wrong);
 		return 1;
 	}
-	return 0;
+	return check_vmas(x, s, start, start + len, t);
 }
 
 int vm_expect_check(const struct vm_script *script, const struct vm_trace *trace,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <linux/mman.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 
@@ -79,6 +80,8 @@ static void aim_mmap(struct vm_mutator *m, struct vm_call *call)
 		flags |= MAP_FIXED;
 	if (how == NOREPLACE || how == BOTH)
 		flags |= MAP_FIXED_NOREPLACE;
+	if (vm_rng_chance(&m->rng, 6))
+		flags |= MAP_LOCKED;
 	if (how == ANY)
 		s = (struct vm_span){ 0, vm_span_arena(m).len };
 	if (vm_rng_chance(&m->rng, 2))
@@ -151,6 +154,17 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 	case VM_OP_END:
 	case VM_OP_EXEC:
 		break;
+	case VM_OP_MLOCK2:
+		put_span(m, call, vm_span_aimed(m));
+		call->arg[2].bits =
+			vm_rng_chance(&m->rng, 90) ? MLOCK_ONFAULT : vm_rng_below(&m->rng, 4);
+		break;
+	case VM_OP_MLOCKALL:
+		call->arg[0].bits = vm_rng_chance(&m->rng, 90) ? 1 + vm_rng_below(&m->rng, 7)
+							       : vm_rng_below(&m->rng, 32);
+		break;
+	case VM_OP_MUNLOCKALL:
+		break;
 	default: /* a range alone */
 		put_span(m, call, vm_span_aimed(m));
 	}
@@ -163,7 +177,9 @@ void vm_aim_call(struct vm_mutator *m, struct vm_call *call)
 		[VM_OP_MPROTECT] = 12, [VM_OP_MSEAL] = 6,   [VM_OP_READ] = 4,
 		[VM_OP_WRITE] = 5,     [VM_OP_FILL] = 11,   [VM_OP_TRUNCATE] = 3,
 		[VM_OP_FORK] = 2,      [VM_OP_END] = 1,	    [VM_OP_SHMAT] = 3,
-		[VM_OP_SHMDT] = 1,     [VM_OP_EXEC] = 1,
+		[VM_OP_SHMDT] = 1,     [VM_OP_EXEC] = 1,    [VM_OP_MLOCK] = 3,
+		[VM_OP_MLOCK2] = 2,    [VM_OP_MUNLOCK] = 2, [VM_OP_MLOCKALL] = 1,
+		[VM_OP_MUNLOCKALL] = 1,
 	};
 	const struct vm_model_area *areas;
 	uint8_t op = (uint8_t)vm_rng_weighted(&m->rng, weight, VM_OP_COUNT);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ struct child {
 	bool full_text;
 	bool sealed;	/* an mseal has succeeded */
 	bool joined;	/* a forked child has ended, and the next call is the `end` that says so */
+	bool locks;	/* something may have been locked */
 	uint16_t space; /* 1 in a forked child, else 0 */
 	int report[2];	/* in a forked child: a pipe for what it becomes by exec; else -1 */
 	uint32_t seq;
@@ -71,15 +73,23 @@ static uint32_t look_layout(struct child *c)
 	return mask ? mask : vm_observe_text(&c->area->obs);
 }
 
-/* Reading smaps is dear: only where a seal may have come, gone or mattered. */
+static bool changes_locks(uint8_t op)
+{
+	return op == VM_OP_MLOCK || op == VM_OP_MLOCK2 || op == VM_OP_MUNLOCK ||
+	       op == VM_OP_MLOCKALL || op == VM_OP_MUNLOCKALL;
+}
+
+/* Reading smaps is dear: only where a seal may have come, gone or mattered, or locks change. */
 static bool flags_matter(const struct child *c, const struct vm_event *e)
 {
 	if (!(c->ex->info.features & VM_HAS_SMAPS))
 		return false;
 	if (e->sc.op == VM_OP_FORK || e->sc.op == VM_OP_END)
 		return e->status == VM_STATUS_DONE;
+	if (c->locks && e->result >= 0 && (e->sc.op == VM_OP_MMAP || e->sc.op == VM_OP_MREMAP))
+		return true;
 	/* shmdt succeeds where seals keep it from doing anything */
-	return e->sc.op == VM_OP_MSEAL ||
+	return e->sc.op == VM_OP_MSEAL || changes_locks(e->sc.op) ||
 	       (c->sealed && (e->result == -EPERM || e->sc.op == VM_OP_SHMDT));
 }
 
@@ -98,7 +108,7 @@ static uint32_t look_after_call(struct child *c, const struct vm_event *e)
 	return mask | vm_observe_contents(o);
 }
 
-/* All of it: the executor's own VMAs by text, the others with their flags, and contents. */
+/* All of it: the executor's own VMAs by text, the others with their flags, contents, totals. */
 static uint32_t look_at_end(struct child *c)
 {
 	struct vm_observer *o = &c->area->obs;
@@ -108,7 +118,7 @@ static uint32_t look_at_end(struct child *c)
 		flags = vm_observe_flags(o);
 		mask = flags ? mask | flags : vm_observe_smaps(o); /* what disagrees shows */
 	}
-	return mask ? mask | vm_observe_contents(o) : 0;
+	return mask ? mask | vm_observe_contents(o) | vm_observe_totals(o) : 0;
 }
 
 static uint32_t look(struct child *c, const struct vm_event *e)
@@ -323,6 +333,8 @@ static void run_call(struct child *c, unsigned int i)
 			e.status == VM_STATUS_DONE && e.result > 0 ? (uint64_t)e.result : 0;
 	if (e.sc.op == VM_OP_MSEAL && e.status == VM_STATUS_DONE && e.result == 0)
 		c->sealed = true;
+	if (changes_locks(e.sc.op) || (e.sc.op == VM_OP_MMAP && e.sc.arg[3] & MAP_LOCKED))
+		c->locks = true;
 	finish(c, &e);
 }
 

@@ -224,6 +224,25 @@ void vm_inject_joined(const struct vm_executor *ex, unsigned int first, unsigned
 	}
 }
 
+/* Locking and unlocking of what an intact kernel would look at. */
+static bool lock_ignored(struct vm_event *e)
+{
+	uint8_t op = e->sc.op;
+
+	if (op != VM_OP_MLOCK && op != VM_OP_MLOCK2 && op != VM_OP_MUNLOCK &&
+	    op != VM_OP_MLOCKALL && op != VM_OP_MUNLOCKALL)
+		return false;
+	e->status = VM_STATUS_DONE;
+	e->result = 0;
+	return true;
+}
+
+static void locks_counted(const struct vm_executor *ex, const struct vm_event *e)
+{
+	if (e->sc.op == VM_OP_MUNLOCK && e->result == 0)
+		ex->area->inject.unlocked += page_up(ex, e->sc.arg[1]) / ex->info.layout.page_size;
+}
+
 void vm_inject_start(const struct vm_executor *ex)
 {
 	struct vm_observer *o = &ex->area->inject.obs;
@@ -232,6 +251,7 @@ void vm_inject_start(const struct vm_executor *ex)
 			 ex->nspan);
 	o->digest = vm_fault_digest;
 	ex->area->inject.refused = 0;
+	ex->area->inject.unlocked = 0;
 }
 
 bool vm_inject_before(const struct vm_executor *ex, struct vm_event *e)
@@ -252,6 +272,8 @@ bool vm_inject_before(const struct vm_executor *ex, struct vm_event *e)
 	case VM_INJECT_SEAL_LOST:
 	case VM_INJECT_FORK_UNSEALS:
 		return vm_inject_seal(ex, e, VM_OP_COUNT);
+	case VM_INJECT_LOCK_IGNORED:
+		return lock_ignored(e);
 	default:
 		return false;
 	}
@@ -283,6 +305,9 @@ void vm_inject_after(const struct vm_executor *ex, struct vm_event *e)
 		break;
 	case VM_INJECT_RIGHTS_IGNORED:
 		rights_ignored(ex, e);
+		break;
+	case VM_INJECT_LOCKS_COUNTED:
+		locks_counted(ex, e);
 		break;
 	default:
 		break;

@@ -14,7 +14,8 @@ struct vm_executor;
 
 /* The eyes of the fault: the snapshot that the program's trace gets is not disturbed by it. */
 struct vm_inject {
-	uint32_t refused; /* changes that the kernel did not let us make */
+	uint32_t refused;  /* changes that the kernel did not let us make */
+	uint64_t unlocked; /* VM_INJECT_LOCKS_COUNTED: pages */
 	struct vm_observer obs;
 	char text[VM_OBSERVE_TEXT]; /* of obs */
 };
@@ -38,7 +39,7 @@ void vm_inject_joined(const struct vm_executor *ex, unsigned int first, unsigned
 /* In the parent, what its child has become by exec is in o->vma: show what a broken kernel kept. */
 void vm_inject_kept(const struct vm_executor *ex, struct vm_observer *o);
 
-/* After a look: show in o->vma what the broken kernel would show. */
+/* After a look: show in o->vma and o->totals what the broken kernel would show. */
 void vm_inject_look(const struct vm_executor *ex, struct vm_observer *o);
 
 #endif

@@ -112,7 +112,7 @@ bool vm_inject_seal(const struct vm_executor *ex, struct vm_event *e, uint8_t bl
 
 void vm_inject_look(const struct vm_executor *ex, struct vm_observer *o)
 {
-	(void)ex;
+	o->totals.locked += ex->area->inject.unlocked;
 	for (uint32_t i = 0; i < o->nvma; i++) {
 		struct vm_vma *vma = &o->vma[i];
 

@@ -28,6 +28,11 @@ static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
 					    "munmap and mprotect return 0 and do nothing" },
 	[VM_INJECT_RIGHTS_IGNORED] = { "rights-ignored",
 				       "a write to a page without the write right succeeds" },
+	[VM_INJECT_LOCK_IGNORED] = { "lock-ignored",
+				     "mlock, mlock2, munlock, mlockall and munlockall "
+				     "return 0 and do nothing" },
+	[VM_INJECT_LOCKS_COUNTED] = { "locks-still-counted",
+				      "VmLck still counts what munlock has unlocked" },
 	[VM_INJECT_SEAL_LOST] = { "seal-lost",
 				  "sealing pages next to sealed ones takes the seal from those" },
 	[VM_INJECT_FORK_UNSEALS] = { "fork-unseals", "a forked child has no seals" },

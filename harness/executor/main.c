@@ -28,7 +28,8 @@ static const char usage[] =
 	"  --timeout MS     kill a program after so many milliseconds (2000)\n"
 	"  --inject NAME    behave like a broken kernel (--list-injects shows the names)\n"
 	"  --list-injects   print the names of injected faults, one a line\n"
-	"  --privileged     stay root, with all capabilities, in the caller's namespaces\n"
+	"  --privileged     stay root, with all capabilities but CAP_IPC_LOCK, in the\n"
+	"                   caller's namespaces\n"
 	"  --help           print this\n"
 	"\n"
 	"Exit status: 0 the host closed its end; 3 usage, a broken frame, or nowhere to run.\n";

@@ -11,10 +11,10 @@ static const struct {
 	uint8_t nops, nobjects;
 } versions[VM_BYTES_VERSION + 1] = {
 	[1] = { .nops = 8, .nobjects = 1 },
-	[2] = { .nops = 14, .nobjects = 6 },
+	[2] = { .nops = 19, .nobjects = 6 },
 };
 
-_Static_assert(VM_OP_COUNT == 14 && VM_OBJECT_COUNT == 6,
+_Static_assert(VM_OP_COUNT == 19 && VM_OBJECT_COUNT == 6,
 	       "a new opcode needs a new VM_BYTES_VERSION, see versions[]");
 
 #define CONTROL_LET	 0x0f
@@ -36,6 +36,7 @@ _Static_assert(VM_OP_COUNT == 14 && VM_OBJECT_COUNT == 6,
 
 #define PROT_RWX 0x07u
 #define MORE	 0x80 /* prot and flags: a u32 of other bits follows */
+#define WORDS	 7 /* flags: words that have a bit of the first byte; others are among the rest */
 
 struct reader {
 	const uint8_t *at, *end;
@@ -94,14 +95,18 @@ static struct vm_addr get_addr(struct reader *r)
 	return addr;
 }
 
-static uint64_t get_flags(struct reader *r, const struct vm_arg_desc *desc)
+static uint64_t get_flags(struct reader *r, const struct vm_arg_desc *desc, unsigned int version)
 {
+	unsigned int nwords = version == 1 && desc->words_v1 ? desc->words_v1 : WORDS;
 	uint8_t mask = (uint8_t)get(r, 1);
 	uint64_t bits = mask & MORE ? get(r, 4) & desc->legal : 0;
 
-	for (unsigned int i = 0; desc->words[i].name; i++)
-		if (mask & 1u << i)
+	for (unsigned int i = 0; desc->words[i].name; i++) {
+		if (i < nwords && mask & 1u << i)
 			bits |= desc->words[i].bits;
+		if (version == 1 && i >= nwords)
+			bits &= ~(uint64_t)desc->words[i].bits;
+	}
 	return bits;
 }
 
@@ -112,7 +117,7 @@ static uint64_t get_prot(struct reader *r)
 	return (low & PROT_RWX) | (low & MORE ? get(r, 4) & ~(uint64_t)PROT_RWX : 0);
 }
 
-static void get_arg(struct reader *r, const struct vm_arg_desc *desc, uint8_t nobjects,
+static void get_arg(struct reader *r, const struct vm_arg_desc *desc, unsigned int version,
 		    union vm_arg *arg)
 {
 	switch (desc->kind) {
@@ -127,10 +132,10 @@ static void get_arg(struct reader *r, const struct vm_arg_desc *desc, uint8_t no
 		arg->bits = get_prot(r);
 		break;
 	case VM_ARG_FLAGS:
-		arg->bits = get_flags(r, desc);
+		arg->bits = get_flags(r, desc, version);
 		break;
 	case VM_ARG_OBJECT:
-		arg->bits = get(r, 1) % nobjects;
+		arg->bits = get(r, 1) % versions[version].nobjects;
 		break;
 	case VM_ARG_NONE:
 		break;
@@ -156,7 +161,7 @@ static void get_call(struct reader *r, unsigned int version, struct vm_call *cal
 	}
 	for (unsigned int i = 0; i < desc->nargs; i++)
 		if (desc->arg[i].since <= version)
-			get_arg(r, &desc->arg[i], versions[version].nobjects, &call->arg[i]);
+			get_arg(r, &desc->arg[i], version, &call->arg[i]);
 }
 
 void vm_program_decode(const uint8_t *bytes, size_t len, struct vm_program *prog)
@@ -240,7 +245,7 @@ static void put_flags(struct writer *w, const struct vm_arg_desc *desc, uint64_t
 {
 	uint64_t mask = 0, rest = bits;
 
-	for (unsigned int i = 0; desc->words[i].name; i++) {
+	for (unsigned int i = 0; i < WORDS && desc->words[i].name; i++) {
 		if ((bits & desc->words[i].bits) != desc->words[i].bits)
 			continue;
 		mask |= 1u << i;

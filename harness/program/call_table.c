@@ -17,6 +17,7 @@ static const struct vm_word mmap_words[] = {
 	{ "noreplace", MAP_FIXED_NOREPLACE },
 	{ "populate", MAP_POPULATE },
 	{ "noreserve", MAP_NORESERVE },
+	{ "locked", MAP_LOCKED },
 	{ NULL, 0 },
 };
 
@@ -35,11 +36,23 @@ static const struct vm_word shmat_words[] = {
 	{ NULL, 0 },
 };
 
+static const struct vm_word mlock2_words[] = {
+	{ "onfault", MLOCK_ONFAULT },
+	{ NULL, 0 },
+};
+
+static const struct vm_word mlockall_words[] = {
+	{ "current", MCL_CURRENT },
+	{ "future", MCL_FUTURE },
+	{ "onfault", MCL_ONFAULT },
+	{ NULL, 0 },
+};
+
 static const struct vm_word no_words[] = { { NULL, 0 } };
 
 #define MMAP_LEGAL                                                                                 \
 	(MAP_ANONYMOUS | MAP_PRIVATE | MAP_SHARED | MAP_FIXED | MAP_FIXED_NOREPLACE |              \
-	 MAP_POPULATE | MAP_NORESERVE)
+	 MAP_POPULATE | MAP_NORESERVE | MAP_LOCKED)
 
 static uint64_t page_up(uint64_t value, const struct vm_layout *layout)
 {
@@ -83,9 +96,18 @@ static void mmap_footprint(const struct vm_syscall *sc, const struct vm_layout *
 	range[0] = user_range(addr, len, layout);
 }
 
+/* Locking populates what can be accessed; the executor sees to it that more is refused. */
 static bool mmap_populates(const struct vm_syscall *sc)
 {
-	return sc->arg[3] & MAP_POPULATE;
+	return sc->arg[3] & MAP_POPULATE ||
+	       (sc->arg[3] & MAP_LOCKED && sc->arg[2] && sc->arg[1] <= VM_LOCK_MAX);
+}
+
+static bool mlock_populates(const struct vm_syscall *sc)
+{
+	bool onfault = sc->op == VM_OP_MLOCK2 && sc->arg[2] & MLOCK_ONFAULT;
+
+	return !onfault && sc->arg[1] <= VM_LOCK_MAX;
 }
 
 static bool always(const struct vm_syscall *sc)
@@ -181,8 +203,22 @@ static void touch_footprint(const struct vm_syscall *sc, const struct vm_layout 
 }
 
 /*
+ * do_mlock(), munlock(): the start is rounded down, the length up; nothing is done for an empty
+ * range and for one that wraps (EINVAL, or ENOMEM for the limit). There is no check against
+ * TASK_SIZE: VMAs are walked up to there. 6.12 mm/mlock.c.
+ */
+static void mlock_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			    struct vm_range range[2])
+{
+	uint64_t addr = sc->arg[0], offset = addr & (layout->page_size - 1);
+
+	range[0] = flat_range(addr - offset, page_up(sc->arg[1] + offset, layout));
+}
+
+/*
  * Calls on objects change mappings of them wherever they are, but no mapping of the executor's; fork
  * changes no mapping, it makes an address space, and exec ends one that nobody needs any more.
+ * mlockall() and munlockall() change flags of those, whole VMAs at a time, and nothing else.
  */
 static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
 			 struct vm_range range[2])
@@ -220,34 +256,35 @@ static void shmdt_footprint(const struct vm_syscall *sc, const struct vm_layout 
 
 #define ADDR(name)                                                                                 \
 	{                                                                                          \
-		name, VM_ARG_ADDR, NULL, 0, 0                                                      \
+		name, VM_ARG_ADDR, NULL, 0, 0, 0                                                   \
 	}
 #define LEN(name)                                                                                  \
 	{                                                                                          \
-		name, VM_ARG_LEN, NULL, 0, 0                                                       \
+		name, VM_ARG_LEN, NULL, 0, 0, 0                                                    \
 	}
 #define PROT(name)                                                                                 \
 	{                                                                                          \
-		name, VM_ARG_PROT, NULL, 0, 0                                                      \
+		name, VM_ARG_PROT, NULL, 0, 0, 0                                                   \
 	}
-#define FLAGS(words, bits)                                                                         \
+#define FLAGS(words, bits) FLAGS_V1(words, bits, 0)
+#define FLAGS_V1(words, bits, words_v1)                                                            \
 	{                                                                                          \
-		"flags", VM_ARG_FLAGS, words, bits, 0                                              \
+		"flags", VM_ARG_FLAGS, words, bits, 0, words_v1                                    \
 	}
 #define OBJECT(name)                                                                               \
 	{                                                                                          \
-		name, VM_ARG_OBJECT, NULL, 0, 0                                                    \
+		name, VM_ARG_OBJECT, NULL, 0, 0, 0                                                 \
 	}
 
 #define OFFSET(name, since)                                                                        \
 	{                                                                                          \
-		name, VM_ARG_OFFSET, NULL, 0, since                                                \
+		name, VM_ARG_OFFSET, NULL, 0, since, 0                                             \
 	}
 
 static const struct vm_call_desc table[VM_OP_COUNT] = {
 	[VM_OP_MMAP] = {
 		.name = "mmap", .nr = SYS_mmap, .nargs = 6, .returns_addr = true,
-		.arg = { ADDR("addr"), LEN("len"), PROT("prot"), FLAGS(mmap_words, MMAP_LEGAL),
+		.arg = { ADDR("addr"), LEN("len"), PROT("prot"), FLAGS_V1(mmap_words, MMAP_LEGAL, 5),
 			 OBJECT("object"), OFFSET("offset", 2) },
 		.syntax = "%g %p %o %w", .footprint = mmap_footprint, .populates = mmap_populates,
 	},
@@ -310,6 +347,30 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 	},
 	[VM_OP_EXEC] = {
 		.name = "exec", .nr = -1, .syntax = "", .footprint = no_footprint,
+	},
+	[VM_OP_MLOCK] = {
+		.name = "mlock", .nr = SYS_mlock, .nargs = 2,
+		.arg = { ADDR("addr"), LEN("len") },
+		.syntax = "%r", .footprint = mlock_footprint, .populates = mlock_populates,
+	},
+	[VM_OP_MLOCK2] = {
+		.name = "mlock2", .nr = SYS_mlock2, .nargs = 3,
+		.arg = { ADDR("addr"), LEN("len"), FLAGS(mlock2_words, UINT32_MAX) },
+		.syntax = "%r %w", .footprint = mlock_footprint, .populates = mlock_populates,
+	},
+	[VM_OP_MUNLOCK] = {
+		.name = "munlock", .nr = SYS_munlock, .nargs = 2,
+		.arg = { ADDR("addr"), LEN("len") },
+		.syntax = "%r", .footprint = mlock_footprint,
+	},
+	[VM_OP_MLOCKALL] = {
+		.name = "mlockall", .nr = SYS_mlockall, .nargs = 1, .whole = true,
+		.arg = { FLAGS(mlockall_words, UINT32_MAX) },
+		.syntax = "%f", .footprint = no_footprint,
+	},
+	[VM_OP_MUNLOCKALL] = {
+		.name = "munlockall", .nr = SYS_munlockall, .nargs = 0, .whole = true,
+		.syntax = "", .footprint = no_footprint,
 	},
 };
 

@@ -27,13 +27,15 @@ struct vm_arg_desc {
 	const struct vm_word *words;
 	/* VM_ARG_FLAGS: bits that a decoded program may have set; others are cleared. */
 	uint32_t legal;
-	uint8_t since; /* first version of the byte format that has it; 0: all */
+	uint8_t since;	  /* first version of the byte format that has it; 0: all */
+	uint8_t words_v1; /* VM_ARG_FLAGS: how many of the words version 1 has; 0: all */
 };
 
 struct vm_call_desc {
 	const char *name; /* first word of a line */
 	uint8_t nargs;
 	bool returns_addr; /* `let` is allowed */
+	bool whole;	   /* works on all that is mapped: its footprint says nothing */
 	/* System call number, or -1 where the executor has its own run_<call>.c. */
 	long nr;
 	/* Reads or writes the memory itself: bounded by VM_TOUCH_MAX_PAGES. */

@@ -5,7 +5,7 @@
 
 #include "harness/program/text_parser.h"
 
-#define LIST_MAX 96 /* characters of a list of words in a message */
+#define LIST_MAX 256 /* characters of a list of words in a message */
 
 /* A call being parsed, and what only text knows of it. */
 struct draft {
@@ -62,12 +62,13 @@ static bool unknown_call(struct vm_parser *p, size_t len)
 			least = d;
 			nearest = name;
 		}
-		list_add(list, name);
+		if (op < CALLS_NAMED)
+			list_add(list, name);
 	}
 	if (nearest)
 		snprintf(what, sizeof(what), "a call such as '%s'", nearest);
 	else
-		snprintf(what, sizeof(what), "a call (%s)", list);
+		snprintf(what, sizeof(what), "a call (%s, ...)", list);
 	return vm_scan_expected(p, p->at, what);
 }
 
@@ -307,9 +308,8 @@ static bool parse_args(struct vm_parser *p, struct draft *d)
 			break;
 		case 'a':
 			vm_scan_blanks(p);
-			ok = vm_scan_addr(p,
-					  &d->call->arg[vm_row_take(d->desc, VM_ARG_ADDR, &d->used)]
-						   .addr);
+			ok = vm_scan_addr(
+				p, &d->call->arg[vm_row_take(d->desc, VM_ARG_ADDR, &d->used)].addr);
 			break;
 		case 'l':
 			vm_scan_blanks(p);

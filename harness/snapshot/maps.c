@@ -125,7 +125,7 @@ static uint8_t parse_kind(const char *p, const char *end)
 	return VM_KIND_PLAIN;
 }
 
-static bool parse_decimal(const char **p, const char *end, uint64_t *out)
+bool vm_procfs_decimal(const char **p, const char *end, uint64_t *out)
 {
 	const char *s = *p;
 	uint64_t v = 0;
@@ -151,7 +151,7 @@ bool vm_maps_parse(const char *line, const char *end, struct vm_vma *vma)
 	    !parse_hex(&p, end, &vma->offset) || !parse_char(&p, end, ' ') ||
 	    !parse_hex(&p, end, &major) || !parse_char(&p, end, ':') ||
 	    !parse_hex(&p, end, &minor) || !parse_char(&p, end, ' ') ||
-	    !parse_decimal(&p, end, &vma->inode))
+	    !vm_procfs_decimal(&p, end, &vma->inode))
 		return false;
 	vma->dev = (uint32_t)(major << 20 | minor);
 	vma->kind = parse_kind(p, end);

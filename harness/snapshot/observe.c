@@ -87,4 +87,6 @@ void vm_observer_snapshot(const struct vm_observer *o, uint32_t mask, struct vm_
 	s->vma = o->vma;
 	s->page = o->page;
 	s->own = o->own;
+	if (mask & VM_SEEN_TOTALS)
+		s->totals = o->totals;
 }

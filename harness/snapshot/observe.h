@@ -45,6 +45,7 @@ struct vm_observer {
 	int maps_fd, smaps_fd, pagemap_fd, mem_fd; /* opened when first needed; -1: not open */
 	/* What was seen last. */
 	uint32_t nvma, npage, nown;
+	struct vm_totals totals;
 	struct vm_vma own[VM_OBSERVE_MAX_OWN];
 	struct vm_region region[VM_OBSERVE_REGIONS];
 	struct vm_vma vma[VM_SNAPSHOT_MAX_VMAS];
@@ -86,6 +87,9 @@ uint32_t vm_observe_flags(struct vm_observer *o);
  * are too many or one could not be read.
  */
 uint32_t vm_observe_contents(struct vm_observer *o);
+
+/* /proc/self/status and statm: VM_SEEN_TOTALS, or 0 if one lacks a number. */
+uint32_t vm_observe_totals(struct vm_observer *o);
 
 /* The snapshot of the last look; points into *o. */
 void vm_observer_snapshot(const struct vm_observer *o, uint32_t mask, struct vm_snapshot *s);

@@ -31,6 +31,9 @@ struct vm_pm_scan_arg {
 /* Open /proc/self/NAME into *fd if it is not open; false if it cannot be. */
 bool vm_procfs_open(int *fd, const char *path);
 
+/* Parse a decimal number at *p and go beyond it; false if there is none. */
+bool vm_procfs_decimal(const char **p, const char *end, uint64_t *out);
+
 /* Parse a line of maps, or a VMA's first line in smaps; false if [line, end) is not one. */
 bool vm_maps_parse(const char *line, const char *end, struct vm_vma *vma);
 

@@ -222,10 +222,20 @@ static bool get_arrays(struct decoder *d, unsigned int head)
 /* A changed array that was not observed, or flags without VMAs, make no sense. */
 static bool head_valid(unsigned int head)
 {
-	return !(head & VM_SNAP_RESERVED) && !(head & VM_SNAP_VMA && !(head & VM_SEEN_MAPS)) &&
+	return !(head & VM_SNAP_VMA && !(head & VM_SEEN_MAPS)) &&
 	       !(head & VM_SEEN_FLAGS && !(head & VM_SEEN_MAPS)) &&
 	       !(head & VM_SNAP_PAGE && !(head & VM_SEEN_CONTENTS)) &&
 	       !(head & VM_SNAP_OWN && !(head & VM_SEEN_OWN));
+}
+
+static bool get_totals(struct decoder *d, struct vm_totals *totals)
+{
+	uint64_t number[VM_TOTALS_COUNT];
+
+	for (size_t i = 0; i < VM_TOTALS_COUNT; i++)
+		number[i] = vm_get_varint(&d->in);
+	memcpy(totals, number, sizeof(number));
+	return intact(d);
 }
 
 static bool get_snapshot(struct decoder *d, struct vm_snapshot *s)
@@ -239,7 +249,9 @@ static bool get_snapshot(struct decoder *d, struct vm_snapshot *s)
 		return fail(d, "a snapshot's mask contradicts itself");
 	if (!get_arrays(d, head))
 		return false;
-	s->mask = head & VM_SNAP_MASK;
+	if (head & VM_SNAP_TOTALS && !get_totals(d, &s->totals))
+		return false;
+	s->mask = (head & VM_SNAP_MASK) | (head & VM_SNAP_TOTALS ? VM_SEEN_TOTALS : 0);
 	if (s->mask & VM_SEEN_MAPS) {
 		s->vma = d->vma;
 		s->nvma = d->nvma;

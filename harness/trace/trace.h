@@ -11,7 +11,7 @@
 #include "harness/program/call_table.h"
 #include "harness/snapshot/snapshot.h"
 
-#define VM_TRACE_VERSION 1
+#define VM_TRACE_VERSION 2 /* 2: VM_SEEN_TOTALS */
 #define VM_MAX_OWN	 32
 #define VM_MAX_GUARD	 8
 

@@ -65,6 +65,7 @@ static void present(struct vm_judge *j, const struct vm_area *a, const struct vm
 		return;
 	e->content = p->content;
 	e->known = e->rest_known = true;
+	vm_object_written(o, a->object, off, j->info->layout.page_size);
 }
 
 /* Believed pages of [from, to) that only this mapping has and that are not present: their bytes are

@@ -77,8 +77,10 @@ static void judge_survival(struct vm_judge *j)
 /* A loss that is seen late is pinned to the calls in which it can have happened. */
 static void judge_late(struct vm_judge *j, const struct vm_snapshot *snap)
 {
+	const struct vm_known_bug *bug;
 	struct vm_diffs d;
 	struct vm_verdict *v;
+
 	vm_against(j, j->before, snap, &d);
 	if (!d.n || j->judged)
 		return;
@@ -86,12 +88,19 @@ static void judge_late(struct vm_judge *j, const struct vm_snapshot *snap)
 	j->judged = true;
 	if (!v)
 		return;
+	j->late = true;
+	bug = d.d[0].kind == VM_DIFF_FLAGS ? vm_known_bug(j) : NULL;
+	j->late = false;
+	v->known = bug ? bug->text : NULL;
 	snprintf(v->title, sizeof(v->title), "late: %s between looks",
 		 d.d[0].kind == VM_DIFF_LOST	   ? "pages lost"
 		 : d.d[0].kind == VM_DIFF_APPEARED ? "pages mapped"
 		 : d.d[0].kind == VM_DIFF_UNSEALED ? "seal lost"
 		 : d.d[0].kind == VM_DIFF_SEALED   ? "pages sealed"
+		 : d.d[0].kind == VM_DIFF_FLAGS	   ? "VmFlags changed"
 						   : "pages changed");
+	if (bug)
+		vm_title_add_cause(v->title, bug->cause);
 	if (j->unobserved_since)
 		snprintf(v->expected, sizeof(v->expected), "the effects of events %u to %u",
 			 j->unobserved_since, j->event);
@@ -134,6 +143,8 @@ static void judge_call(struct vm_judge *j)
 	struct vm_judged_call *call = &j->out->call[j->event];
 	const struct vm_event *e = j->e;
 	vm_call_desc(e->sc.op)->footprint(&e->sc, &j->info->layout, j->range);
+	if (vm_call_desc(e->sc.op)->whole)
+		j->range[0] = (struct vm_range){ 0, j->info->layout.task_size };
 	j->range[2] = vm_result_range(j);
 	call->changed = 2;
 	if (e->status == VM_STATUS_RUNNING)
@@ -202,6 +213,7 @@ static void judge_event(struct vm_judge *j)
 			if (!j->before->lost)
 				judge_late(j, &j->e->after);
 		}
+		vm_check_totals(j, &j->e->after);
 		look(j);
 		break;
 	}

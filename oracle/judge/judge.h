@@ -35,6 +35,7 @@ struct vm_judge {
 	struct vm_range
 		range[3];   /* what the call is about: source, destination, returned address */
 	uint32_t last_call; /* for features: the call before, and whether it failed */
+	bool late;	    /* a loss between looks is being named */
 	bool judged; /* a violation was reported on this event: what follows from it is not */
 };
 
@@ -44,6 +45,8 @@ void vm_title_of_failure(const struct vm_judge *j, const struct vm_diffs *d,
 void vm_title_of_success(const struct vm_judge *j, const struct vm_diffs *d, char *title);
 void vm_title_of_result(const struct vm_judge *j, const struct vm_outcomes *outs, char *title);
 void vm_title_of_content(const struct vm_judge *j, uint64_t addr, const char *what, char *title);
+/* Append " (cause)". */
+void vm_title_add_cause(char *title, const char *cause);
 /* Name of a difference's place: "source", "source tail", "destination", "range", "bystander". */
 const char *vm_place_name(const struct vm_judge *j, uint64_t start, uint64_t end);
 void vm_describe_outcomes(const struct vm_judge *j, const struct vm_outcomes *outs, char *text,
@@ -82,6 +85,11 @@ void vm_check_contents(struct vm_judge *j, const struct vm_snapshot *snap);
 /* views.c: do the ways of looking agree? */
 void vm_check_views(struct vm_judge *j, const struct vm_snapshot *snap);
 void vm_check_end(struct vm_judge *j, const struct vm_event *end);
+
+/* totals.c: are the totals of the last look the sums of its VMAs? */
+void vm_check_totals(struct vm_judge *j, const struct vm_snapshot *snap);
+/* Are they, but for VmLck, which counts locks that MREMAP_DONTUNMAP took away? */
+bool vm_lost_locks_counted(const struct vm_judge *j);
 
 /* features.c: feature ids of the call just judged. */
 void vm_add_features(struct vm_judge *j, const struct vm_outcome *matched);

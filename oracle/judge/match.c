@@ -234,6 +234,8 @@ static void violation(struct vm_judge *j, const struct vm_outcome *fit,
 		invariant = "bystander";
 		shown = &only;
 		vm_title_of_failure(j, &only, NULL, "bystander", title);
+		if (bug && only.d[0].kind == VM_DIFF_FLAGS)
+			vm_title_add_cause(title, bug->cause);
 	} else if (errno_of(j->e, &err) && changed.n) {
 		invariant = "failure";
 		vm_title_of_failure(j, &changed, fit ? fit->cause : &bug_cause, NULL, title);
@@ -241,6 +243,8 @@ static void violation(struct vm_judge *j, const struct vm_outcome *fit,
 		invariant = "success";
 		shown = wrong;
 		vm_title_of_success(j, wrong, title);
+		if (bug && wrong->d[0].kind == VM_DIFF_FLAGS)
+			vm_title_add_cause(title, bug->cause);
 	} else {
 		invariant = j->e->status == VM_STATUS_FAULTED || outs->o[0].kind == VM_RESULT_FAULT
 				    ? "access"

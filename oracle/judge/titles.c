@@ -108,6 +108,13 @@ void vm_title_of_failure(const struct vm_judge *j, const struct vm_diffs *d,
 		snprintf(title, VM_TITLE_MAX, "%s: %s%s", call_name(j), words, on);
 }
 
+void vm_title_add_cause(char *title, const char *cause)
+{
+	size_t len = strlen(title);
+
+	snprintf(title + len, VM_TITLE_MAX - len, " (%s)", cause);
+}
+
 /* "EFAULT", "success", "SIGSEGV", an address. */
 static void result_word(const struct vm_event *e, char *text, size_t cap)
 {
@@ -146,7 +153,7 @@ void vm_title_of_result(const struct vm_judge *j, const struct vm_outcomes *outs
 	char seen[32], wanted[32] = "nothing";
 
 	result_word(j->e, seen, sizeof(seen));
-	if (bug)
+	if (bug && j->e->result < 0)
 		snprintf(wanted, sizeof(wanted), "success");
 	else if (o)
 		outcome_word(o, wanted, sizeof(wanted));

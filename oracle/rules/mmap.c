@@ -44,6 +44,11 @@ static const struct vm_cause no_room = { .text = "no free range is long enough",
 					 .resource = true };
 static const struct vm_cause exists = { .text = "MAP_FIXED_NOREPLACE over a mapping",
 					.basis = "mm/mmap.c do_mmap(); mmap(2)" };
+static const struct vm_cause cannot_lock = { .text = "MAP_LOCKED, RLIMIT_MEMLOCK is 0",
+					     .basis = "mm/mlock.c can_do_mlock()" };
+static const struct vm_cause memlock = { .text = "RLIMIT_MEMLOCK",
+					 .basis = "mm/mmap.c mlock_future_ok()",
+					 .resource = true };
 static const struct vm_cause bad_type = { .text = "neither MAP_SHARED nor MAP_PRIVATE",
 					  .basis = "mm/mmap.c do_mmap()" };
 static const struct vm_cause sealed = { .text = "sealed page in the destination",
@@ -63,6 +68,24 @@ static const struct vm_cause shmem_commit = {
 	.resource = true
 };
 
+/* VM_LOCKED_MASK of the new VMA: asked for, or what mlockall(MCL_FUTURE) left behind. */
+static uint64_t lock_flags(const struct vm_rule *r, const struct vm_map_request *q)
+{
+	return r->s->def_flags | (q->flags & MAP_LOCKED ? VM_BIT(VM_FLAG_LO) : 0);
+}
+
+/* do_mmap(), once there is an address: may it be locked? All of it counts, whatever it replaces. */
+static bool check_lock(struct vm_rule *r, const struct vm_map_request *q)
+{
+	uint64_t lo = VM_BIT(VM_FLAG_LO);
+	bool locked = lock_flags(r, q) & lo, maybe = r->s->def_maybe & lo;
+	enum vm_tri over = locked || maybe ? vm_over_memlock(r, q->len) : VM_NO;
+
+	return vm_fails(r, vm_is(q->flags & MAP_LOCKED && vm_cannot_lock(r)), EPERM,
+			&cannot_lock) ||
+	       vm_fails(r, over == VM_YES && !locked ? VM_MAYBE : over, EAGAIN, &memlock);
+}
+
 /* Flags of the new VMA: do_mmap(). */
 static uint64_t new_flags(const struct vm_rule *r, const struct vm_map_request *q)
 {
@@ -72,7 +95,7 @@ static uint64_t new_flags(const struct vm_rule *r, const struct vm_map_request *
 		flags |= VM_BIT(VM_FLAG_NR);
 	if (q->read_only && q->shared)
 		flags &= ~VM_BIT(VM_FLAG_MW);
-	return flags;
+	return flags | lock_flags(r, q);
 }
 
 /* Is memory charged, and does that fail? Shared anonymous memory: only after the old mappings are
@@ -124,7 +147,8 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 				.object = q->backing,
 				.attach = q->attach,
 				.off = q->object ? q->offset : 0,
-				.flags = flags };
+				.flags = flags,
+				.maybe = r->s->def_maybe & ~flags };
 	struct vm_step copies = { .kind = VM_STEP_COPY, .chosen = chosen };
 	enum vm_tri over = vm_over_rlimit(r, q->len / r->info->layout.page_size);
 
@@ -134,8 +158,9 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 		return;
 	if (charge(r, q, chosen, flags))
 		return;
-	if (q->flags & MAP_POPULATE && q->object && !q->shared && q->prot & PROT_WRITE) {
-		/* populate_vma_page_range() writes to what may be written */
+	if ((q->flags & MAP_POPULATE || (flags | step.maybe) & VM_BIT(VM_FLAG_LO)) && q->object &&
+	    !q->shared && q->prot & PROT_WRITE) {
+		/* vm_mmap_pgoff(): mm_populate() */
 		copies.start = step.start;
 		copies.end = step.end;
 	}
@@ -188,7 +213,7 @@ static void map_fixed(struct vm_rule *r, const struct vm_map_request *q)
 	if (q->flags & MAP_FIXED_NOREPLACE &&
 	    vm_fails(r, vm_is(vm_state_any(r->s, q->addr, end)), EEXIST, &exists))
 		return;
-	if (check_type(r, q) ||
+	if (check_lock(r, q) || check_type(r, q) ||
 	    vm_fails_split(r, vm_state_sealed(r->s, q->addr, end), EPERM, &sealed, q->addr, end))
 		return;
 	map(r, q, false);
@@ -208,7 +233,7 @@ static void map_chosen(struct vm_rule *r, struct vm_map_request *q)
 	if (taken != VM_YES && vm_no_room(r, q->len) == VM_MAYBE &&
 	    vm_fails(r, VM_MAYBE, EPERM, &min_addr))
 		return;
-	if (check_type(r, q))
+	if (check_lock(r, q) || check_type(r, q))
 		return;
 	q->addr = hint;
 	map(r, q, taken != VM_YES);

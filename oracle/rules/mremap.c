@@ -51,6 +51,9 @@ static const struct vm_cause not_several = {
 static const struct vm_cause rlimit = { .text = "RLIMIT_AS or RLIMIT_DATA",
 					.basis = "mm/mmap.c may_expand_vm()",
 					.resource = true };
+static const struct vm_cause memlock = { .text = "source grows beyond RLIMIT_MEMLOCK",
+					 .basis = "mm/mmap.c mlock_future_ok()",
+					 .resource = true };
 static const struct vm_cause dest_sealed = {
 	.text = "destination is sealed",
 	.basis = "mm/mremap.c mremap_to(): do_munmap(); mseal.rst",
@@ -115,6 +118,19 @@ static bool check_source(struct vm_rule *r, const struct remap *m)
 	return vm_fails(r, a->sealed, EPERM, &source_sealed);
 }
 
+/* Growth of a locked mapping is locked too. */
+static enum vm_tri grown_over_memlock(const struct vm_rule *r, const struct vm_area *a,
+				      uint64_t grown)
+{
+	uint64_t lo = VM_BIT(VM_FLAG_LO);
+	enum vm_tri over;
+
+	if (!grown || !((a->flags | a->flags_maybe) & lo))
+		return VM_NO;
+	over = vm_over_memlock(r, grown);
+	return over == VM_YES && a->flags_maybe & lo ? VM_MAYBE : over;
+}
+
 /* vma_to_resize(), the second half of check_prep_vma(): only for what moves or grows. */
 static bool check_resize(struct vm_rule *r, const struct remap *m)
 {
@@ -131,6 +147,7 @@ static bool check_resize(struct vm_rule *r, const struct remap *m)
 	else
 		one = vm_state_one_vma(r->s, m->addr, m->addr + m->kept);
 	return vm_fails(r, one == VM_MAYBE ? VM_MAYBE : vm_is(one == VM_NO), EFAULT, &crosses) ||
+	       vm_fails(r, grown_over_memlock(r, a, grown), EAGAIN, &memlock) ||
 	       vm_fails(r, vm_over_rlimit(r, grown / r->info->layout.page_size), ENOMEM, &rlimit);
 }
 
@@ -142,6 +159,16 @@ static bool over_commit(struct vm_rule *r, const struct vm_area *a, uint64_t byt
 		return false;
 	return vm_fails(r, vm_over_commit(r, a->account == VM_YES ? pages : 0, pages), ENOMEM,
 			&commit);
+}
+
+/* Growth of a locked mapping, as the last step, is populated: mm_populate() in mremap(). */
+static void populates(struct vm_rule *r, const struct vm_area *a)
+{
+	struct vm_step copies = r->done.step[r->done.n - 1];
+
+	copies.kind = VM_STEP_COPY;
+	if ((a->flags | a->flags_maybe) & VM_BIT(VM_FLAG_LO) && r->done.n < VM_EFFECT_MAX)
+		r->done.step[r->done.n++] = copies;
 }
 
 /* The steps of a move to `to` (relative to the chosen address if chosen). */
@@ -165,7 +192,7 @@ static void moves(struct vm_rule *r, const struct remap *m, bool chosen, uint64_
 				 .to = m->addr,
 				 .chosen = chosen };
 
-	if (r->done.n + 2 > VM_EFFECT_MAX) {
+	if (r->done.n + 3 > VM_EFFECT_MAX) {
 		vm_silent(r, "more steps than fit");
 		return;
 	}
@@ -174,8 +201,10 @@ static void moves(struct vm_rule *r, const struct remap *m, bool chosen, uint64_
 		return;
 	}
 	r->done.step[r->done.n++] = move;
-	if (m->new_len > m->kept)
+	if (m->new_len > m->kept) {
 		r->done.step[r->done.n++] = more;
+		populates(r, vm_state_at(r->s, m->addr));
+	}
 }
 
 /* Move (or duplicate) to a place that get_unmapped_area() chooses. */
@@ -273,6 +302,7 @@ static void remap_at(struct vm_rule *r, const struct remap *m)
 				.end = m->addr + m->new_len,
 				.to = m->addr + m->old_len - r->info->layout.page_size };
 	enum vm_tri in_place;
+	uint32_t done;
 
 	if (m->old_len >= m->new_len) {
 		if (m->old_len > m->new_len && unmap_tail(r, m))
@@ -286,9 +316,11 @@ static void remap_at(struct vm_rule *r, const struct remap *m)
 	if (in_place != VM_NO) {
 		if (over_commit(r, vm_state_at(r->s, m->addr), m->new_len - m->old_len))
 			return;
+		done = r->done.n;
 		r->done.step[r->done.n++] = grow;
+		populates(r, vm_state_at(r->s, m->addr));
 		vm_succeeds(r, (int64_t)m->addr);
-		r->done.n--;
+		r->done.n = done;
 		if (in_place == VM_YES)
 			return;
 	}

@@ -19,6 +19,11 @@ static const struct {
 	[VM_OP_EXEC] = { "fork", vm_rule_exec },
 	[VM_OP_SHMAT] = { "shm", vm_rule_shmat },
 	[VM_OP_SHMDT] = { "shm", vm_rule_shmdt },
+	[VM_OP_MLOCK] = { "mlock", vm_rule_mlock },
+	[VM_OP_MLOCK2] = { "mlock", vm_rule_mlock },
+	[VM_OP_MUNLOCK] = { "mlock", vm_rule_mlock },
+	[VM_OP_MLOCKALL] = { "mlockall", vm_rule_mlockall },
+	[VM_OP_MUNLOCKALL] = { "mlockall", vm_rule_mlockall },
 };
 
 const char *vm_rule_name(uint8_t op)

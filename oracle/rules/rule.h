@@ -137,6 +137,15 @@ enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len)
 /* Would growth by `pages` exceed RLIMIT_AS or RLIMIT_DATA? (mm/mmap.c may_expand_vm()) */
 enum vm_tri vm_over_rlimit(const struct vm_rule *r, uint64_t pages);
 
+/* Does can_do_mlock() say no: RLIMIT_MEMLOCK is 0, and there is no CAP_IPC_LOCK? */
+bool vm_cannot_lock(const struct vm_rule *r);
+
+/* Bytes that may be locked, in whole pages; UINT64_MAX with CAP_IPC_LOCK. */
+uint64_t vm_lock_limit(const struct vm_rule *r);
+
+/* Would locking `bytes` more exceed RLIMIT_MEMLOCK? (mm/mmap.c mlock_future_ok()) */
+enum vm_tri vm_over_memlock(const struct vm_rule *r, uint64_t bytes);
+
 /* Are there (nearly) as many VMAs as vm.max_map_count allows? */
 enum vm_tri vm_over_map_count(const struct vm_rule *r);
 
@@ -168,5 +177,7 @@ void vm_rule_end(struct vm_rule *r);
 void vm_rule_exec(struct vm_rule *r);
 void vm_rule_shmat(struct vm_rule *r);
 void vm_rule_shmdt(struct vm_rule *r);
+void vm_rule_mlock(struct vm_rule *r);	  /* mlock, mlock2, munlock */
+void vm_rule_mlockall(struct vm_rule *r); /* mlockall, munlockall */
 
 #endif

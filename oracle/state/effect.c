@@ -16,6 +16,7 @@ static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, stru
 		.account = !st->shared && st->prot & VM_MODE_W && reserve ? VM_YES : VM_NO,
 		.begins = VM_MAYBE,
 		.flags = st->flags,
+		.flags_maybe = st->maybe,
 		.object = st->object,
 		.off = st->off,
 		.anon = VM_NO_OBJECT,
@@ -57,6 +58,26 @@ static void change_flags(struct vm_area *a, const struct vm_step *st)
 	a->flags_maybe &= ~(st->clear | st->flags);
 }
 
+/* mlock_fixup(): VMAs that have these flags already are left alone. */
+static void lock_areas(const struct vm_step *st, struct vm_state *s)
+{
+	vm_state_split(s, st->start);
+	vm_state_split(s, st->end);
+	for (uint32_t i = vm_state_from(s, st->start); i < s->n && s->area[i].start < st->end;
+	     i++) {
+		struct vm_area *a = &s->area[i];
+
+		if (!vm_area_lockable(a) ||
+		    ((a->flags & VM_LOCK_FLAGS) == st->flags && !(a->flags_maybe & VM_LOCK_FLAGS)))
+			continue;
+		a->flags = (a->flags & ~VM_LOCK_FLAGS) | st->flags;
+		a->flags_maybe &= ~VM_LOCK_FLAGS;
+		a->begins = VM_MAYBE;
+		if (i + 1 < s->n)
+			s->area[i + 1].begins = VM_MAYBE;
+	}
+}
+
 static void change_areas(const struct vm_step *st, struct vm_state *s)
 {
 	uint32_t i;
@@ -88,11 +109,20 @@ bool vm_fresh_pages(struct vm_area *a, struct vm_objects *o)
 }
 
 /* MREMAP_DONTUNMAP: the VMA stays, but for its locks (mm/mremap.c dontunmap_complete()). */
-static void leave_source(const struct vm_area *a, struct vm_state *s, struct vm_objects *o)
+static void leave_source(const struct vm_area *a, const struct vm_area *moved, struct vm_state *s,
+			 struct vm_objects *o)
 {
 	struct vm_area *left = &s->area[vm_state_from(s, a->start)];
 
-	left->flags &= ~(VM_BIT(VM_FLAG_LO) | VM_BIT(VM_FLAG_LF));
+	if (left->flags & VM_BIT(VM_FLAG_LO)) {
+		s->lost_locks += left->end - left->start;
+		s->unlocks_more |= moved->end == left->start || moved->start == left->end ||
+				   left->begins != VM_YES ||
+				   (left + 1 < s->area + s->n && left[1].start == left->end &&
+				    left[1].begins != VM_YES);
+	}
+	left->flags &= ~VM_LOCK_FLAGS;
+	left->flags_maybe &= ~VM_LOCK_FLAGS;
 	if (!vm_fresh_pages(left, o))
 		s->lost = true;
 }
@@ -108,7 +138,7 @@ static void move_one(const struct vm_step *st, struct vm_area a, uint64_t to, st
 	 */
 	moved.begins = a.start > st->start && a.begins == VM_NO ? VM_NO : VM_MAYBE;
 	if (st->keep)
-		leave_source(&a, s, o);
+		leave_source(&a, &moved, s, o);
 	else
 		vm_state_unmap(s, a.start, a.end);
 	if (!s->lost)
@@ -183,8 +213,7 @@ static void write_pages(const struct vm_step *st, uint64_t base, struct vm_state
 		uint64_t index = (at - base - st->start) / page_size;
 		struct vm_object_page *p;
 
-		if (!a || (st->kind == VM_STEP_COPY &&
-			   a->off + (at - a->start) >= o->object[a->object].size))
+		if (!a)
 			continue;
 		p = page_to_write(o, a, a->off + (at - a->start));
 		if (!p) {
@@ -198,7 +227,70 @@ static void write_pages(const struct vm_step *st, uint64_t base, struct vm_state
 			p->known = true;
 			p->content.head = vm_write_word(st->call, index);
 		}
+		if (a->anon == VM_NO_OBJECT)
+			vm_object_written(o, a->object, a->off + (at - a->start), page_size);
 	}
+}
+
+/* More than any program can populate: belief is given up instead. */
+#define POPULATE_MAX_PAGES VM_SNAPSHOT_MAX_PAGES
+
+/* Pages of [start, end) of a private mapping get copies; none can be had past the object's end. */
+static void copy_pages(const struct vm_area *a, uint64_t start, uint64_t end, bool certain,
+		       struct vm_state *s, struct vm_objects *o, uint64_t page_size)
+{
+	uint64_t first = start > a->start ? start : a->start;
+
+	for (uint64_t at = first; at < end && at < a->end; at += page_size) {
+		struct vm_object_page *p;
+
+		if (a->off + (at - a->start) >= o->object[a->object].size)
+			return;
+		if ((at - first) / page_size == POPULATE_MAX_PAGES) {
+			s->lost = true;
+			return;
+		}
+		p = page_to_write(o, a, a->off + (at - a->start));
+		if (!p)
+			s->lost = true;
+		else if (!certain)
+			p->known = p->rest_known = false;
+	}
+}
+
+/*
+ * populate_vma_page_range() writes to what is private and writable, and does nothing where locks
+ * wait for faults.
+ */
+static void populate(uint64_t start, uint64_t end, struct vm_state *s, struct vm_objects *o,
+		     uint64_t page_size)
+{
+	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start < end; i++) {
+		const struct vm_area *a = &s->area[i];
+
+		if (a->anon != VM_NO_OBJECT && a->prot & VM_MODE_W &&
+		    !(a->flags & VM_BIT(VM_FLAG_LF)))
+			copy_pages(a, start, end, !(a->flags_maybe & VM_LOCK_FLAGS), s, o,
+				   page_size);
+	}
+}
+
+/* mprotect_fixup(): locked private memory that becomes writable is populated at once. */
+static void protect(const struct vm_step *st, struct vm_state *s, struct vm_objects *o,
+		    uint64_t page_size)
+{
+	for (uint32_t i = vm_state_from(s, st->start);
+	     st->prot & VM_MODE_W && i < s->n && s->area[i].start < st->end; i++) {
+		const struct vm_area *a = &s->area[i];
+		uint64_t locks = (a->flags | a->flags_maybe) & VM_LOCK_FLAGS;
+
+		if (a->anon != VM_NO_OBJECT && !(a->prot & VM_MODE_W) &&
+		    locks & VM_BIT(VM_FLAG_LO) &&
+		    !(a->flags & ~a->flags_maybe & VM_BIT(VM_FLAG_LF)))
+			copy_pages(a, st->start, st->end, !(a->flags_maybe & VM_LOCK_FLAGS), s, o,
+				   page_size);
+	}
+	change_areas(st, s);
 }
 
 /* A VMA that holds `addr` inside may be two from here on. */
@@ -227,6 +319,15 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 			map_new(st, base + st->start, base + st->end, s, o);
 			break;
 		case VM_STEP_PROTECT:
+			protect(st, s, o, page_size);
+			break;
+		case VM_STEP_LOCK:
+			lock_areas(st, s);
+			break;
+		case VM_STEP_DEFAULT:
+			s->def_flags = st->flags;
+			s->def_maybe = 0;
+			break;
 		case VM_STEP_SEAL:
 		case VM_STEP_FLAGS:
 			change_areas(st, s);
@@ -255,8 +356,10 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 			break;
 		case VM_STEP_FILL:
 		case VM_STEP_WRITE:
-		case VM_STEP_COPY:
 			write_pages(st, base, s, o, page_size);
+			break;
+		case VM_STEP_COPY:
+			populate(base + st->start, base + st->end, s, o, page_size);
 			break;
 		}
 	}

@@ -18,9 +18,13 @@ enum vm_step_kind {
 	VM_STEP_RESIZE,	   /* `object` gets `end` bytes */
 	VM_STEP_FILL,	   /* pages of [start, end) get the tags of call `call` */
 	VM_STEP_WRITE,	   /* ... their first words */
-	VM_STEP_FORK,	   /* the whole address space becomes that of a forked child */
-	VM_STEP_EXEC,	   /* nothing but the executor's own memory is left */
-	VM_STEP_COPY,	   /* private mappings of objects get their own copies of these pages now */
+	VM_STEP_FORK, /* the whole address space becomes that of a forked child */
+	VM_STEP_EXEC, /* nothing but the executor's own memory is left */
+	VM_STEP_COPY, /* [start, end) is populated: private writable mappings of objects get their
+			 own copies of these pages now */
+	VM_STEP_LOCK, /* VmFlags lo and lf of [start, end) become `flags`, where VMAs can be locked
+		       */
+	VM_STEP_DEFAULT, /* mm->def_flags: new mappings get `flags` of VM_LOCK_FLAGS */
 };
 
 struct vm_step {
@@ -32,10 +36,11 @@ struct vm_step {
 			to */
 	uint8_t call; /* FILL, WRITE: index of the call in the program */
 	uint64_t start, end, to;
-	uint32_t object;       /* MAP: VM_NO_OBJECT for anonymous memory or a new segment; RESIZE */
-	uint16_t attach;       /* MAP: of s0, as vm_area.attach */
+	uint32_t object; /* MAP: VM_NO_OBJECT for anonymous memory or a new segment; RESIZE */
+	uint16_t attach; /* MAP: of s0, as vm_area.attach */
 	uint64_t off;	       /* MAP: where in the object */
-	uint64_t flags, clear; /* MAP, FLAGS: as vm_area.flags */
+	uint64_t flags, clear; /* MAP, FLAGS, LOCK, DEFAULT: as vm_area.flags */
+	uint64_t maybe;	       /* MAP: flags that are unknown */
 };
 
 #define VM_EFFECT_MAX 8

@@ -162,6 +162,7 @@ struct vm_object_page *vm_object_look(struct vm_objects *o, uint32_t object, uin
 	return i < x->npages && x->page[i].off == off ? &x->page[i] : NULL;
 }
 
+/* Of the page that holds byte `size` only what lies before is known from here on. */
 static void cut_page(struct vm_object *x, uint64_t size, uint64_t page_size)
 {
 	struct vm_object_page *p;
@@ -180,13 +181,20 @@ static void cut_page(struct vm_object *x, uint64_t size, uint64_t page_size)
 		p->known = false;
 }
 
+void vm_object_written(struct vm_objects *o, uint32_t object, uint64_t off, uint64_t page_size)
+{
+	struct vm_object *x = &o->object[object];
+
+	if (x->backed && off < x->size && x->size - off < page_size)
+		cut_page(x, x->size, page_size);
+}
+
 void vm_object_resize(struct vm_objects *o, uint32_t object, uint64_t size, uint64_t page_size)
 {
 	struct vm_object *x = &o->object[object];
 	uint64_t end = (size + page_size - 1) & ~(page_size - 1);
 
-	if (size < x->size)
-		cut_page(x, size, page_size);
+	cut_page(x, size < x->size ? size : x->size, page_size);
 	for (uint32_t i = 0; i < o->n; i++)
 		if (i == object || o->object[i].base == object)
 			o->object[i].npages = vm_object_from(&o->object[i], end);

@@ -74,8 +74,15 @@ struct vm_object_page *vm_object_look(struct vm_objects *o, uint32_t object, uin
 				      uint64_t off, bool *zero);
 
 /*
- * The object gets `size` bytes: pages beyond are gone, from private mappings too; a page that is
- * cut keeps only what lies before.
+ * The page at `off` was seen, or written through a mapping: what lies behind the end of the object
+ * is kept or zeroed, for a file whenever it is written back (fs/buffer.c block_write_full_folio(),
+ * mm/truncate.c pagecache_isize_extended()).
+ */
+void vm_object_written(struct vm_objects *o, uint32_t object, uint64_t off, uint64_t page_size);
+
+/*
+ * The object gets `size` bytes: pages beyond are gone, from private mappings too; of a page that
+ * the old or the new end cuts only what lies before is known.
  */
 void vm_object_resize(struct vm_objects *o, uint32_t object, uint64_t size, uint64_t page_size);
 

@@ -7,6 +7,10 @@ void vm_state_copy(struct vm_state *to, const struct vm_state *from)
 {
 	to->n = from->n;
 	to->lost = from->lost;
+	to->def_flags = from->def_flags;
+	to->def_maybe = from->def_maybe;
+	to->lost_locks = from->lost_locks;
+	to->unlocks_more = from->unlocks_more;
 	memcpy(to->area, from->area, from->n * sizeof(from->area[0]));
 }
 
@@ -100,6 +104,38 @@ uint32_t vm_state_vma_next(const struct vm_state *s, uint32_t i)
 		if (s->area[i].start != s->area[i - 1].end || s->area[i].begins != VM_NO)
 			break;
 	return i;
+}
+
+bool vm_area_lockable(const struct vm_area *a)
+{
+	return a->own != VM_OWN_SPECIAL && !(a->flags & (VM_BIT(VM_FLAG_HT) | VM_BIT(VM_FLAG_DP)));
+}
+
+uint64_t vm_state_locked(const struct vm_state *s, uint64_t start, uint64_t end, uint64_t *maybe)
+{
+	uint64_t sum = 0;
+
+	*maybe = 0;
+	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start < end; i++) {
+		const struct vm_area *a = &s->area[i];
+		uint64_t low = a->start > start ? a->start : start;
+		uint64_t size = (a->end < end ? a->end : end) - low;
+
+		if (a->flags_maybe & VM_BIT(VM_FLAG_LO))
+			*maybe += size;
+		else if (a->flags & VM_BIT(VM_FLAG_LO))
+			sum += size;
+	}
+	return sum;
+}
+
+uint64_t vm_state_total(const struct vm_state *s)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		sum += s->area[i].end - s->area[i].start;
+	return sum;
 }
 
 uint64_t vm_state_largest_hole(const struct vm_state *s, uint64_t low, uint64_t high)

@@ -35,6 +35,8 @@ title_of() {
 	seal-ignored-shmat) echo 'shmat: (sealed page (sharing|protection) changed|seal ignored, success instead of EPERM)' ;;
 	exec-keeps) echo 'exec: success, but child is still mapped' ;;
 	seal-lost) echo 'mseal: .*seal lost' ;;
+	lock-ignored) echo 'mlock(all)?: success, but range has other VmFlags' ;;
+	locks-still-counted) echo 'totals: VmLck is not the sum of the VMAs' ;;
 	*) return 1 ;;
 	esac
 }

@@ -19,6 +19,8 @@ enum what {
 	ZERO,	/* arena page `where` is present and zero at the end: 0 or 1 */
 	SEALED, /* arena page `where` at the end: 0 or 1 */
 	VMAS,	/* how many there are after call `where` */
+	LOCKED, /* the same for VM_LOCKED */
+	VMLCK,	/* of status at the end: pages */
 };
 
 struct effect {
@@ -56,6 +58,9 @@ static const struct effect effects[] = {
 	{ "success-for-nothing", FOUR "mprotect p8+1 r\n", RESULT, 2, -ENOMEM, 0 },
 	{ "rights-ignored", FOUR "mprotect p1+2 r\nwrite p0+4\n", RESULT, 3, 1, 4 },
 	{ "rights-ignored", "write p0+1\n", RESULT, 0, 0, 0 }, /* there is no page */
+	{ "lock-ignored", FOUR "mlock p0+2\n", LOCKED, 0, 1, 0 },
+	{ "lock-ignored", FOUR "mlockall current\n", LOCKED, 0, 1, 0 },
+	{ "locks-still-counted", FOUR "mlock p0+4\nmunlock p0+2\n", VMLCK, 0, 2, 4 },
 	{ "seal-lost", FOUR "mseal p0+2\nmseal p2+2\n", SEALED, 0, 1, 0 },
 	{ "seal-lost", FOUR "mseal p0+2\nmseal p2+2\n", SEALED, 2, 1, 1 },
 	{ "fork-unseals", FOUR "mseal p1+2\nfork\nmunmap p1+1\n", RESULT, 4, -EPERM, 0 },
@@ -77,13 +82,17 @@ static int64_t observed(const struct vm_trace *t, enum what what, unsigned int w
 		return t->event[where + 1].result;
 	if (what == VMAS)
 		return t->event[where + 1].after.nvma;
+	if (what == VMLCK)
+		return (int64_t)s->totals.locked;
 	for (uint32_t i = 0; what == ZERO && i < s->npage; i++) {
 		if (s->page[i].addr == addr)
 			return !s->page[i].content.head && !s->page[i].content.rest;
 	}
 	for (uint32_t i = 0; what != ZERO && i < s->nvma; i++) {
 		if (addr >= s->vma[i].start && addr < s->vma[i].end)
-			return what == MODE ? s->vma[i].mode : s->vma[i].flags >> VM_FLAG_SL & 1;
+			return what == MODE	? s->vma[i].mode
+			       : what == LOCKED ? s->vma[i].flags >> VM_FLAG_LO & 1
+						: s->vma[i].flags >> VM_FLAG_SL & 1;
 	}
 	return what == MODE ? -1 : 0;
 }

@@ -27,6 +27,7 @@ static void set_object(struct vm_area *a, uint32_t index, uint64_t off, struct v
 	if (a->shared && off + (a->end - a->start) > x->size)
 		x->size = off + (a->end - a->start);
 	a->object = index;
+	a->anon = VM_NO_OBJECT;
 	a->off = off;
 }
 
@@ -70,7 +71,13 @@ static void area_of_text(char *text, struct vm_area *a, struct vm_objects *o)
 		} else if (!strcmp(word, "noac")) {
 			charged = false;
 		} else if (!strcmp(word, "own")) {
-			a->own = 1;
+			a->own = VM_OWN;
+		} else if (!strcmp(word, "special")) {
+			a->own = VM_OWN_SPECIAL;
+		} else if (!strcmp(word, "lo") || !strcmp(word, "lf")) {
+			a->flags |= word[1] == 'o' ? VM_BIT(VM_FLAG_LO) : VM_LOCK_FLAGS;
+		} else if (!strcmp(word, "lo?")) {
+			a->flags_maybe |= VM_BIT(VM_FLAG_LO);
 		} else if (word[0] == 'o') {
 			value = strtoull(word + 1, &end, 10);
 			set_object(a, (uint32_t)value, strtoull(end + 1, NULL, 10) * PAGE, o);
@@ -90,7 +97,8 @@ void state_of_text(const char *text, struct vm_state *s, struct vm_objects *o)
 	enum vm_tri begins = VM_YES;
 
 	s->n = 0;
-	s->lost = false;
+	s->lost = s->unlocks_more = false;
+	s->def_flags = s->def_maybe = s->lost_locks = 0;
 	while (*text) {
 		size_t len = strcspn(text, "|~?");
 		char area[128];
@@ -136,6 +144,12 @@ static void add_prot(struct vm_text *t, uint8_t prot)
 		    prot & VM_MODE_W ? "w" : "", prot & VM_MODE_X ? "x" : "");
 }
 
+static void add_locks(struct vm_text *t, uint64_t flags)
+{
+	if (flags & VM_BIT(VM_FLAG_LO))
+		vm_text_add(t, flags & VM_BIT(VM_FLAG_LF) ? " lf" : " lo");
+}
+
 const char *text_of_state(const struct vm_state *s)
 {
 	static const char *const separator[] = { " ~ ", " | ", " ? " };
@@ -158,6 +172,7 @@ const char *text_of_state(const struct vm_state *s)
 			vm_text_add(&t, " ac?");
 		else if ((a->account == VM_YES) != charged)
 			vm_text_add(&t, charged ? " noac" : " ac");
+		add_locks(&t, a->flags);
 		vm_text_add(&t, " o%u@%llu", a->object, (unsigned long long)(a->off / PAGE));
 	}
 	return s->lost ? "lost" : buf;
@@ -207,7 +222,8 @@ static void add_step(struct vm_text *t, const struct vm_step *st)
 		[VM_STEP_FLAGS] = "flags",	   [VM_STEP_RESIZE] = "resize",
 		[VM_STEP_FILL] = "fill",	   [VM_STEP_WRITE] = "write",
 		[VM_STEP_FORK] = "fork",	   [VM_STEP_COPY] = "copy",
-		[VM_STEP_EXEC] = "exec",
+		[VM_STEP_EXEC] = "exec", [VM_STEP_LOCK] = "lock",
+		[VM_STEP_DEFAULT] = "default",
 	};
 
 	vm_text_add(t, "%s", names[st->kind]);
@@ -223,6 +239,7 @@ static void add_step(struct vm_text *t, const struct vm_step *st)
 		add_prot(t, st->prot);
 	if (st->shared)
 		vm_text_add(t, " shared");
+	add_locks(t, st->flags);
 	if (st->kind == VM_STEP_MOVE && st->chosen) {
 		vm_text_add(t, " to chosen%+lld", (long long)(st->to / PAGE));
 	} else if (st->kind == VM_STEP_MOVE || st->kind == VM_STEP_DUPLICATE) {

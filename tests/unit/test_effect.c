@@ -276,6 +276,65 @@ static int close_objects(void **state)
 	return 0;
 }
 
+static void lock(unsigned int at, unsigned int len, uint64_t flags)
+{
+	apply(0, (struct vm_step){ .kind = VM_STEP_LOCK,
+				   .start = ARENA(at),
+				   .end = ARENA(at + len),
+				   .flags = flags });
+}
+
+static void test_lock(void **state)
+{
+	const uint64_t lo = VM_BIT(VM_FLAG_LO);
+
+	(void)state;
+	given("p0+4 rw | p4+2 r shared lf | p6+1 rw special | p8+2 rw own");
+	lock(2, 7, lo);
+	STATE("p0+2 rw o0@0 | p2+2 rw lo o0@2 | p4+2 r shared lo o1@0 | p6+1 rw own o2@0 | "
+	      "p8+1 rw own lo o3@0 | p9+1 rw own o3@1");
+	lock(2, 1, 0);
+	STATE("p0+2 rw o0@0 ? p2+1 rw o0@2 | p3+1 rw lo o0@3 | p4+2 r shared lo o1@0 | "
+	      "p6+1 rw own o2@0 | p8+1 rw own lo o3@0 | p9+1 rw own o3@1");
+	apply(0, (struct vm_step){ .kind = VM_STEP_DEFAULT, .flags = VM_LOCK_FLAGS });
+	assert_int_equal(s.def_flags, VM_LOCK_FLAGS);
+	/* MREMAP_DONTUNMAP: the lock goes along */
+	given("p0+4 rw lo");
+	STEP(MOVE, 0, 4, 20, .keep = true);
+	STATE("p0+4 rw o1@0 | p20+4 rw lo o0@0");
+	assert_int_equal(s.lost_locks, 4 * PAGE);
+	assert_false(s.unlocks_more);
+	given("p0+4 rw lo");
+	STEP(MOVE, 1, 2, 20, .keep = true);
+	assert_true(s.unlocks_more);
+	vm_objects_free(&o);
+}
+
+/* Whose pages are private copies of their object's after a step? */
+static uint32_t copies(const struct vm_area *a)
+{
+	return o.object[a->anon].npages;
+}
+
+static void test_populate(void **state)
+{
+	(void)state;
+	given("p0+4 r lo o0@0 | p4+4 r lf o0@0 | p8+4 r o0@0 | p12+4 r lo o1@0");
+	o.object[0].backed = true;
+	o.object[0].size = 2 * PAGE + 1;
+	for (uint32_t i = 0; i < 3; i++)
+		s.area[i].anon = vm_object_copies(&o, 0);
+	/* a locked mapping that becomes writable is populated, up to the end of its object */
+	STEP(PROTECT, 0, 16, 0, .prot = RW);
+	assert_int_equal(copies(&s.area[0]), 3);
+	assert_int_equal(copies(&s.area[1]), 0);
+	assert_int_equal(copies(&s.area[2]), 0);
+	STEP(COPY, 5, 4, 0);
+	assert_int_equal(copies(&s.area[1]), 0);
+	assert_int_equal(copies(&s.area[2]), 1);
+	vm_objects_free(&o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +350,8 @@ int main(void)
 		cmocka_unit_test(test_contents),
 		cmocka_unit_test(test_write_to_unknown),
 		cmocka_unit_test(test_several_steps),
+		cmocka_unit_test(test_lock),
+		cmocka_unit_test(test_populate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, close_objects);

@@ -157,6 +157,16 @@ static void test_pages(void **state)
 		{ "p5+2 mapped", "p6 is not mapped" },
 		{ "p7+2 unmapped", "p8 is mapped" },
 		{ "p5+2 r", "p6 is not mapped" },
+		{ "p0+4 vmas 1", NULL },
+		{ "p3+2 vmas 2", NULL },
+		{ "p0+10 vmas 4", NULL }, /* over the hole */
+		{ "p6+2 vmas 0", NULL },
+		{ "p0+10 mapped vmas 4", "p6 is not mapped" },
+		{ "p0+4 has rd has wr lacks ex lacks sl", NULL },
+		{ "p4+2 has sl has ms lacks wr", NULL },
+		{ "p3+2 lacks sl", "p4 has a VmFlag that it should lack" },
+		{ "p3+2 has wr", "p4 lacks a VmFlag" },
+		{ "p4+2 has xx", "p4 is to have a VmFlag that there is not" },
 	};
 	struct trace_builder *t = tb_open("6.18.44");
 
@@ -172,6 +182,8 @@ static void test_pages(void **state)
 			snprintf(want, sizeof(want), "expect after call 1: %s\n", checks[i].wrong);
 		UNMET(t, "6.18", text, want);
 	}
+	UNMET(t, "6.18", "munmap p20+1\nexpect p0+10 vmas 3\n",
+	      "expect after call 1: 4 VMAs, not 3\n");
 	UNMET(t, "6.18", "munmap p20+1\nexpect p4+1 zero\n",
 	      "expect after call 1: p4 is not present: read it first to see its bytes\n");
 	((struct vm_vma *)tb_last(t)->after.vma)[0].flags_known = 0;

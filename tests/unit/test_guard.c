@@ -60,6 +60,9 @@ static void test_edges(void **state)
 	check_edges(VM_OP_READ, 0, 0);
 	check_edges(VM_OP_WRITE, 0, 0);
 	check_edges(VM_OP_FILL, 0, 0);
+	check_edges(VM_OP_MLOCK, 0, 0);
+	check_edges(VM_OP_MLOCK2, 1, 0);
+	check_edges(VM_OP_MUNLOCK, 0, 0);
 }
 
 static void test_no_guard_permits(void **state)
@@ -197,6 +200,29 @@ static void test_touch_of_too_much(void **state)
 	PERMITTED(MMAP, at, most + 1, 3, FIXED_PRIVATE, 0);
 }
 
+/* The start is rounded down; what wraps or is empty is refused or nothing; all is never withheld.
+ */
+static void test_locks(void **state)
+{
+	(void)state;
+	GUARDED(MLOCK, 9 * P + 1, P, 0, 0, 0);
+	GUARDED(MLOCK, 9 * P - 1, P + 2, 0, 0, 0);
+	PERMITTED(MLOCK, 9 * P - 1, P + 1, 0, 0, 0);
+	GUARDED(MUNLOCK, 19 * P + 1, 1, 0, 0, 0);
+	PERMITTED(MLOCK, 10 * P, 0, 0, 0, 0);
+	PERMITTED(MLOCK, 10 * P, UINT64_MAX, 0, 0, 0);
+	PERMITTED(MUNLOCK, 10 * P, UINT64_MAX - P, 0, 0, 0);
+	TOO_MUCH(MLOCK, 30 * P, 257 * P, 0, 0, 0);
+	PERMITTED(MLOCK, 30 * P, 256 * P, 0, 0, 0);
+	PERMITTED(MLOCK, 30 * P, VM_LOCK_MAX + 1, 0, 0, 0);
+	TOO_MUCH(MLOCK2, 30 * P, VM_LOCK_MAX, 0, 0, 0);
+	PERMITTED(MLOCK2, 30 * P, VM_LOCK_MAX, 1, 0, 0);
+	TOO_MUCH(MMAP, 30 * P, 257 * P, 1, FIXED_PRIVATE | 0x2000, 0);
+	PERMITTED(MMAP, 30 * P, 257 * P, 0, FIXED_PRIVATE | 0x2000, 0);
+	PERMITTED(MLOCKALL, 7, 0, 0, 0, 0);
+	PERMITTED(MUNLOCKALL, 0, 0, 0, 0, 0);
+}
+
 /* Whatever the values: whole pages, in order, and a second range for a move only. */
 static void test_footprint_is_proper(void **state)
 {
@@ -237,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_mremap_destination),
 		cmocka_unit_test(test_touch),
 		cmocka_unit_test(test_touch_of_too_much),
+		cmocka_unit_test(test_locks),
 		cmocka_unit_test(test_footprint_is_proper),
 	};
 

@@ -266,6 +266,40 @@ static void test_objects(void **state)
 		    !o.object[second].identified);
 }
 
+/* What lies behind the end of an object in its last page is never known, what lies before is. */
+static void test_last_page(void **state)
+{
+	uint32_t file = vm_object_new(&o, true, true, 2 * PAGE), memory;
+	struct vm_object_page *p;
+
+	(void)state;
+	for (uint64_t off = 0; off < 3 * PAGE; off += PAGE)
+		vm_object_page(&o.object[file], off)->content.head = 7;
+	vm_object_resize(&o, file, PAGE + 8, PAGE);
+	assert_int_equal(o.object[file].npages, 2);
+	p = vm_object_page(&o.object[file], PAGE);
+	assert_true(p->known && !p->rest_known && p->content.head == 7);
+	p->rest_known = true;
+	vm_object_written(&o, file, 0, PAGE);
+	assert_true(p->rest_known);
+	vm_object_written(&o, file, PAGE, PAGE);
+	assert_true(p->known && !p->rest_known);
+	p->rest_known = true;
+	vm_object_resize(&o, file, 4 * PAGE, PAGE);
+	assert_true(p->known && !p->rest_known);
+	p->rest_known = true;
+	vm_object_written(&o, file, PAGE, PAGE);
+	assert_true(p->rest_known);
+	vm_object_resize(&o, file, PAGE + 7, PAGE);
+	assert_false(p->known || p->rest_known);
+	assert_true(vm_object_page(&o.object[file], 0)->rest_known);
+	/* zero stays zero, and memory without an inode has no end */
+	memory = vm_object_new(&o, false, true, UINT64_MAX);
+	vm_object_page(&o.object[memory], 0);
+	vm_object_written(&o, memory, 0, PAGE);
+	assert_true(vm_object_page(&o.object[memory], 0)->rest_known);
+}
+
 static int close_objects(void **state)
 {
 	(void)state;
@@ -291,6 +325,7 @@ int main(void)
 		cmocka_unit_test(test_settle),
 		cmocka_unit_test(test_too_many_areas),
 		cmocka_unit_test(test_objects),
+		cmocka_unit_test(test_last_page),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, close_objects);

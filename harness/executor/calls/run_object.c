@@ -20,9 +20,15 @@ static int make_memfd(const char *name)
 	return (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC);
 }
 
+/* In /tmp; a guest that is nothing but an initramfs may have none. */
 static int make_file(void)
 {
-	return open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	static const char *const folder[] = { "/tmp", "/var/tmp", "/dev/shm", "/" };
+	int fd = -1;
+
+	for (size_t i = 0; fd < 0 && i < sizeof(folder) / sizeof(folder[0]); i++)
+		fd = open(folder[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return fd;
 }
 
 static int reopen_readonly(int fd)
