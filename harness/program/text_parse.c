@@ -6,6 +6,7 @@
 #include "harness/program/text_parser.h"
 
 #define LIST_MAX 256 /* characters of a list of words in a message */
+#define CALLS_NAMED 8 /* in the message about a call that there is not */
 
 /* A call being parsed, and what only text knows of it. */
 struct draft {
