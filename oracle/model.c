@@ -11,7 +11,7 @@ struct vm_model {
 	struct vm_target_info info;
 	const struct vm_profile *profile;
 	struct vm_state state, work, parent; /* parent: while a forked child runs */
-	bool forked, replaced; /* replaced: the child has become another program */
+	bool forked, replaced;		     /* replaced: the child has become another program */
 	struct vm_objects objects;
 	struct vm_outcomes outcomes;
 	uint64_t names[VM_NAME_SLOTS], parent_names[VM_NAME_SLOTS];

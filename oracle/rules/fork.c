@@ -68,9 +68,9 @@ void vm_rule_end(struct vm_rule *r)
 }
 
 /*
- * exec in a forked child, of an executor that looks at itself and ends. fs/exec.c exec_mmap(): a new
- * address space, in which nothing of the old one is left, sealed or not. The executor's own memory is
- * where it was or elsewhere; that is not judged.
+ * exec in a forked child, of an executor that looks at itself and ends. fs/exec.c exec_mmap(): a
+ * new address space, in which nothing of the old one is left, sealed or not. The executor's own
+ * memory is where it was or elsewhere; that is not judged.
  */
 void vm_rule_exec(struct vm_rule *r)
 {

@@ -100,7 +100,8 @@ static uint64_t new_flags(const struct vm_rule *r, const struct vm_map_request *
 
 /* Is memory charged, and does that fail? Shared anonymous memory: only after the old mappings are
  * gone. */
-static bool charge(struct vm_rule *r, const struct vm_map_request *q, bool chosen, uint64_t new_vm_flags)
+static bool charge(struct vm_rule *r, const struct vm_map_request *q, bool chosen,
+		   uint64_t new_vm_flags)
 {
 	uint64_t pages = q->len / r->info->layout.page_size, old = 0;
 	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = q->addr, .end = q->addr + q->len };
@@ -194,8 +195,7 @@ static bool check_type(struct vm_rule *r, const struct vm_map_request *q)
 	    vm_fails(r, vm_is(q->flags & MAP_FIXED_NOREPLACE), EOPNOTSUPP, &not_legacy))
 		return true;
 	if (q->object && q->shared &&
-	    vm_fails(r, vm_is(q->prot & PROT_WRITE && q->read_only), EACCES,
-		     &read_only))
+	    vm_fails(r, vm_is(q->prot & PROT_WRITE && q->read_only), EACCES, &read_only))
 		return true;
 	return vm_fails(r, vm_is(!known), EINVAL, &bad_type);
 }
@@ -251,14 +251,13 @@ void vm_rule_mmap(struct vm_rule *r)
 {
 	const uint64_t *arg = r->sc->arg;
 	struct vm_map_request q = { .addr = arg[0],
-			     .len = vm_page_align(r, arg[1]),
-			     .prot = arg[2],
-			     .flags = arg[3],
-			     .object = arg[3] & MAP_ANONYMOUS ? VM_OBJECT_NONE : arg[4],
-			     .offset = arg[5] };
+				    .len = vm_page_align(r, arg[1]),
+				    .prot = arg[2],
+				    .flags = arg[3],
+				    .object = arg[3] & MAP_ANONYMOUS ? VM_OBJECT_NONE : arg[4],
+				    .offset = arg[5] };
 	uint64_t pages = q.len / r->info->layout.page_size;
-	bool no_descriptor =
-		!(q.flags & MAP_ANONYMOUS) && (!q.object || q.object == VM_OBJECT_S0);
+	bool no_descriptor = !(q.flags & MAP_ANONYMOUS) && (!q.object || q.object == VM_OBJECT_S0);
 
 	q.backing = r->objects->named[q.object];
 	q.read_only = q.object == VM_OBJECT_R0;
