@@ -50,7 +50,7 @@ static bool more_is_unlocked(const struct vm_judge *j)
 	    j->e->result >= 0 && j->before->unlocks_more)
 		return true;
 	return j->e->sc.op == VM_OP_MREMAP && j->e->sc.arg[3] & MREMAP_DONTUNMAP &&
-	       j->e->status == VM_STATUS_DONE && j->e->result > 0 && j->after->unlocks_more;
+	       j->e->status == VM_STATUS_DONE && j->after->unlocks_more;
 }
 
 /*
