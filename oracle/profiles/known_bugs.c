@@ -41,13 +41,8 @@ static bool more_is_unlocked(const struct vm_judge *j)
 		return j->late && j->before->unlocks_more;
 	if (j->e->kind != VM_EVENT_CALL)
 		return false;
-	/* not looked at since: VMAs that belief keeps apart by their locks are one */
-	if (j->e->sc.op == VM_OP_MREMAP && j->e->result > 0 && j->unobserved_since &&
-	    j->before->unlocks_more)
-		return true;
-	/* advice that locked memory refuses, where its lock was lost unseen */
-	if ((j->e->sc.op == VM_OP_MADVISE || j->e->sc.op == VM_OP_PROCESS_MADVISE) &&
-	    j->e->result >= 0 && j->before->unlocks_more)
+	/* where flags are not looked at, whatever belief about locks decides may follow from it */
+	if (j->before->unlocks_more && j->trace->prog.observe != VM_OBSERVE_FULL)
 		return true;
 	return j->e->sc.op == VM_OP_MREMAP && j->e->sc.arg[3] & MREMAP_DONTUNMAP &&
 	       j->e->status == VM_STATUS_DONE && j->after->unlocks_more;
