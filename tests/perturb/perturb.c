@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "oracle/oracle.h"
 
@@ -248,6 +249,33 @@ static bool seen_once(const struct run *r, uint32_t event, const struct vm_vma *
 	return true;
 }
 
+/* Was the page given to MADV_FREE before, by this address? */
+static bool freed(const struct run *r, uint32_t event, uint64_t addr)
+{
+	for (uint32_t i = 0; i <= event; i++) {
+		const struct vm_event *e = &r->trace.event[i];
+
+		if (e->kind == VM_EVENT_CALL && e->sc.op == VM_OP_MADVISE &&
+		    e->sc.arg[2] == MADV_FREE && addr >= e->sc.arg[0] &&
+		    addr - e->sc.arg[0] < e->sc.arg[1])
+			return true;
+	}
+	return false;
+}
+
+/* Did an object end inside a page before? */
+static bool cut(const struct run *r, uint32_t event)
+{
+	for (uint32_t i = 0; i <= event; i++) {
+		const struct vm_event *e = &r->trace.event[i];
+
+		if (e->kind == VM_EVENT_CALL && e->sc.op == VM_OP_TRUNCATE &&
+		    e->sc.arg[1] % r->trace.info.layout.page_size)
+			return true;
+	}
+	return false;
+}
+
 /*
  * The list: why nobody can see this change, or NULL. `e` is the event as it was.
  */
@@ -258,8 +286,20 @@ static const char *excuse(const struct run *r, const struct vm_event *e, uint32_
 	const struct vm_vma *v;
 
 	switch (field) {
+	case RESULT_ERRNO:
+	case RESULT_SUCCESS:
+		return r->as_it_was.call[event].strictness == VM_SET_VALUED
+			       ? "the rule allows several results"
+			       : NULL;
+	case PAGE_REST:
+		v = vma_of(s, s->page[k].addr);
+		return v && v->inode && cut(r, event)
+			       ? "bytes behind the end of an object may be anything"
+			       : NULL;
 	case PAGE_GONE:
 		v = vma_of(s, s->page[k].addr);
+		if (freed(r, event, s->page[k].addr))
+			return "a page that was freed may go at any time";
 		if (!s->page[k].content.head && !s->page[k].content.rest)
 			return "a page that is not present reads as zero";
 		if (v && v->mode & VM_MODE_S)
