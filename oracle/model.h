@@ -33,6 +33,9 @@ void vm_model_reset(struct vm_model *m);
  */
 int64_t vm_model_step(struct vm_model *m, const struct vm_call *call, unsigned int index);
 
+/* The run-time form of the call of the last step. */
+const struct vm_syscall *vm_model_made(const struct vm_model *m);
+
 /* What is mapped now, without the executor's own memory. Valid until the next step. */
 size_t vm_model_areas(struct vm_model *m, const struct vm_model_area **areas);
 

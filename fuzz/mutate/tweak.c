@@ -98,8 +98,10 @@ void vm_tweak_call(struct vm_mutator *m, struct vm_call *call)
 		break;
 	case VM_ARG_FLAGS:
 		tweak_flags(m, &desc->arg[i], &call->arg[i].bits);
-		break;	case VM_ARG_OFFSET:
-		call->arg[i].len = (struct vm_quantity){ .pages = (int32_t)vm_rng_below(&m->rng, 8) };
+		break;
+	case VM_ARG_OFFSET:
+		call->arg[i].len =
+			(struct vm_quantity){ .pages = (int32_t)vm_rng_below(&m->rng, 8) };
 		break;
 	case VM_ARG_OBJECT:
 		call->arg[i].bits = vm_rng_below(&m->rng, VM_OBJECT_COUNT);

@@ -4,6 +4,7 @@
 #define VM_JUDGE_H
 
 #include "oracle/judge/compare.h"
+#include "oracle/judge/past.h"
 #include "oracle/oracle.h"
 #include "oracle/rules/rule.h"
 
@@ -12,6 +13,7 @@ struct vm_judge_scratch {
 	struct vm_objects objects;
 	struct vm_outcomes outcomes, more;
 	struct vm_run run[2][VM_STATE_MAX_AREAS];
+	struct vm_past past;
 };
 
 struct vm_judge {

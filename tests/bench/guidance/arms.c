@@ -16,7 +16,7 @@ struct searcher {
 	struct vm_judge_options judging;
 	struct vm_judgement judgement;
 	struct vm_mutator mutator;
-	struct vm_schedule schedule;
+	struct vm_schedule *schedule;
 	struct vm_feedback feedback;
 	struct vm_search *out;
 };
@@ -45,7 +45,7 @@ static void make(struct searcher *s, struct vm_program *prog)
 	else if (s->arm == VM_ARM_GENERATOR)
 		vm_generate(&s->mutator, prog);
 	else
-		vm_schedule_next(&s->schedule, &s->mutator, prog);
+		vm_schedule_next(s->schedule, &s->mutator, prog);
 }
 
 static bool violates(struct searcher *s, const struct vm_program *prog, int fault)
@@ -55,17 +55,29 @@ static bool violates(struct searcher *s, const struct vm_program *prog, int faul
 	return s->judgement.worst >= VM_VIOLATION;
 }
 
+/* The kernel is wrong, or the oracle is: no figure means anything. */
+static _Noreturn void stop_at(const struct searcher *s, const struct vm_program *prog)
+{
+	static char text[1 << 16], why[1 << 15];
+	struct vm_text t = { why, sizeof(why), 0 };
+
+	vm_text_print(prog, text, sizeof(text));
+	vm_explain_verdict(&s->kernel->trace, &s->judgement.verdict[s->judgement.nverdicts - 1],
+			   &t);
+	vm_bench_die("a violation without a fault:\n%s\n%s", text, why);
+}
+
 static void use(struct searcher *s, const struct vm_program *prog)
 {
 	struct vm_judgement *j = &s->judgement;
 	uint32_t tripped, fresh;
 
 	if (violates(s, prog, -1))
-		vm_bench_die("a violation without a fault, program %llu: %s",
-			     (unsigned long long)s->out->programs, j->verdict[0].title);
+		stop_at(s, prog);
 	tripped = s->kernel->tripped;
 	fresh = vm_feedback_add(&s->feedback, j->feature, j->nfeatures);
-	if (fresh && s->arm == VM_ARM_FEEDBACK && vm_schedule_keep(&s->schedule, prog))
+	if (s->arm == VM_ARM_FEEDBACK &&
+	    vm_schedule_ran(s->schedule, prog, j->feature, j->feature_call, j->nfeatures, fresh))
 		vm_bench_die("out of memory");
 	for (int i = 0; i < VM_FAULTS_TOTAL; i++)
 		if (tripped >> i & 1 && !s->out->found[i] && violates(s, prog, i))
@@ -85,7 +97,7 @@ static void release(struct searcher *s)
 	vm_kernel_free(s->kernel);
 	vm_judge_scratch_free(s->scratch);
 	vm_mutator_free(&s->mutator);
-	vm_schedule_free(&s->schedule);
+	vm_schedule_free(s->schedule);
 	free(s);
 }
 
@@ -104,15 +116,17 @@ void vm_search_run(enum vm_arm arm, uint64_t seed, uint64_t budget, uint32_t fro
 	s->judging.contract = VM_CONTRACT_EXACT;
 	s->scratch = vm_judge_scratch_new();
 	s->kernel = vm_kernel_new(s->judging.profile);
-	if (!s->scratch || !s->kernel ||
+	s->schedule = vm_schedule_new();
+	if (!s->scratch || !s->kernel || !s->schedule ||
 	    vm_mutator_init(&s->mutator, &s->kernel->info, s->judging.profile, seed))
 		vm_bench_die("out of memory");
 	while (out->programs < budget && !all_found(out, from, to)) {
 		out->programs++;
 		make(s, &prog);
+		out->calls += prog.ncalls;
 		use(s, &prog);
 	}
 	out->features = s->feedback.count;
-	out->kept = s->schedule.corpus.n;
+	out->kept = s->schedule->corpus.n;
 	release(s);
 }

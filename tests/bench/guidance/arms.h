@@ -17,7 +17,7 @@ const char *vm_arm_name(enum vm_arm arm);
 struct vm_search {
 	/* Programs until a fault was found, by fault; 0: not within the budget. */
 	uint64_t found[VM_FAULTS_TOTAL];
-	uint64_t programs;
+	uint64_t programs, calls;
 	uint32_t features; /* seen by all of them */
 	size_t kept;
 };

@@ -171,7 +171,7 @@ int vm_bench_guidance(int argc, char **argv)
 	       "programs\n",
 	       r.seeds, (unsigned long long)r.seed, (unsigned long long)r.budget);
 	for (int arm = 0; arm < VM_ARM_COUNT; arm++) {
-		uint64_t programs = 0, features = 0, kept = 0;
+		uint64_t programs = 0, calls = 0, features = 0, kept = 0;
 
 		if (r.arm >= 0 && r.arm != arm)
 			continue;
@@ -179,12 +179,14 @@ int vm_bench_guidance(int argc, char **argv)
 			vm_search_run((enum vm_arm)arm, r.seed + i, r.budget, r.from, r.to,
 				      &result[arm][i]);
 			programs += result[arm][i].programs;
+			calls += result[arm][i].calls;
 			features += result[arm][i].features;
 			kept += result[arm][i].kept;
 		}
-		printf("%-10s %llu programs; %llu features, %llu programs kept a seed\n",
+		printf("%-10s %llu programs of %.1f calls; %llu features, %llu programs kept a "
+		       "seed\n",
 		       vm_arm_name((enum vm_arm)arm), (unsigned long long)programs,
-		       (unsigned long long)(features / r.seeds),
+		       (double)calls / (double)programs, (unsigned long long)(features / r.seeds),
 		       (unsigned long long)(kept / r.seeds));
 		fflush(stdout);
 	}
