@@ -4,10 +4,10 @@
 #include "fuzz/campaign/schedule.h"
 
 /* Found by `vmafuzz-bench guidance`; docs/guidance.md has what each is worth. */
-#define FRESH	   10 /* of 100 programs: from nothing, since the corpus is not all there is */
+#define FRESH	   50 /* of 100 programs: from nothing, since the corpus is not all there is */
 #define FOR_RARE   90 /* of 100 picks: for a rare feature; the others: any program that is kept */
 #define TOURNAMENT 60 /* features of which the rarest wins */
-#define GO_ON	   70 /* of 100 mutants: from just where the feature was reached */
+#define GO_ON	   90 /* of 100 mutants: from just where the feature was reached */
 
 struct vm_schedule *vm_schedule_new(void)
 {

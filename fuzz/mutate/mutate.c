@@ -214,9 +214,7 @@ static uint8_t observe_level(struct vm_mutator *m)
 	return (uint8_t)vm_rng_weighted(&m->rng, weight, VM_OBSERVE_COUNT);
 }
 
-#define LARGE	16 /* calls */
-#define LONGEST 28 /* that a program is made by going on */
-#define GO_ON	18 /* calls at most, each a try at what has not been seen */
+#define LARGE 40 /* calls */
 
 static void step(struct vm_mutator *m, struct vm_program *prog, const struct vm_program *other)
 {
@@ -273,19 +271,35 @@ static void fill_last(struct vm_mutator *m, struct vm_program *prog)
 	prog->call[prog->ncalls++] = fill;
 }
 
+/*
+ * Calls of a new program. Many: each acts on what all before it have left, and the faults that
+ * matter take three or four that fit together (docs/guidance.md). Some short ones stay readable.
+ */
+static unsigned int length(struct vm_mutator *m)
+{
+	if (vm_rng_chance(&m->rng, 20))
+		return 2 + vm_rng_below(&m->rng, 15);
+	return 30 + vm_rng_below(&m->rng, 34);
+}
+
+#define HEAD_MAX 16 /* calls that are kept when a program goes on */
+#define GO_ON	 8  /* calls that are new, at least */
+
 void vm_go_on(struct vm_mutator *m, struct vm_program *prog, unsigned int head)
 {
-	unsigned int n = 1 + vm_rng_below(&m->rng, GO_ON);
+	unsigned int n = length(m);
 
 	m->done[0] = '\0';
 	if (head < prog->ncalls)
 		prog->ncalls = (uint8_t)head;
 	/* Some of what led there may not be needed: room for more, and another state. */
-	while (prog->ncalls > 1 && (prog->ncalls + n > LONGEST || vm_rng_chance(&m->rng, 30)))
+	while (prog->ncalls > 1 && (prog->ncalls > HEAD_MAX || vm_rng_chance(&m->rng, 30)))
 		close_gap(prog, vm_rng_below(&m->rng, prog->ncalls));
+	if (n < (unsigned int)prog->ncalls + GO_ON)
+		n = prog->ncalls + GO_ON;
 	m->used = used_names(prog);
 	model_to(m, prog, prog->ncalls);
-	while (n-- && prog->ncalls < VM_PROGRAM_MAX_CALLS) {
+	while (prog->ncalls < n) {
 		struct vm_call *call = &prog->call[prog->ncalls];
 
 		vm_aim_call(m, call);
@@ -340,7 +354,7 @@ void vm_crossover(struct vm_mutator *m, struct vm_program *prog, const struct vm
 
 void vm_generate(struct vm_mutator *m, struct vm_program *prog)
 {
-	unsigned int n = 2 + vm_rng_below(&m->rng, 15);
+	unsigned int n = length(m);
 
 	memset(prog, 0, sizeof(*prog));
 	prog->observe = observe_level(m);

@@ -104,40 +104,49 @@ static uint32_t flags_of(const struct vm_syscall *sc)
 	return flags;
 }
 
-/* What was done before to the memory at the start of a range, and to what lies on both sides. */
-static void add_past(struct vm_judge *j, uint32_t kind, uint32_t outcome, const struct vm_range *r,
-		     uint32_t which)
+/* A VMA as its neighbour sees it: sealed, writable or neither, and what was done to it last. */
+static uint32_t sort_of(const struct vm_judge *j, const struct vm_area *a)
 {
-	const struct vm_past *p = &j->scratch->past;
-	uint32_t sides = vm_past_at(p, r->start - 1, 1) << VM_PAST_BITS | vm_past_at(p, r->end, 1);
+	uint32_t sort = a->sealed == VM_YES ? 1 : a->prot & VM_MODE_W ? 2 : 3;
 
-	if (r->start >= r->end)
+	return sort << VM_PAST_BITS | vm_past_at(&j->scratch->past, a->start, 1);
+}
+
+/* What a call has made: the VMA at the start of its range, and those that touch it. */
+static void add_made(struct vm_judge *j, const struct vm_range *r)
+{
+	const struct vm_state *s = j->after;
+	uint32_t i = vm_state_from(s, r->start), h = 7;
+
+	if (r->start >= r->end || i >= s->n)
 		return;
-	add(j, mix(mix(outcome, 16 + which), vm_past_at(p, r->start, 1)));
-	add(j, mix(mix(kind, 24 + which), sides));
+	h = mix(h, i && s->area[i - 1].end == s->area[i].start ? sort_of(j, &s->area[i - 1]) : 0);
+	h = mix(h, sort_of(j, &s->area[i]));
+	h = mix(h, i + 1 < s->n && s->area[i].end == s->area[i + 1].start
+			   ? sort_of(j, &s->area[i + 1])
+			   : 0);
+	add(j, h);
 }
 
 void vm_add_features(struct vm_judge *j, const struct vm_outcome *o)
 {
 	const struct vm_event *e = j->e;
 	bool failed = o->kind == VM_RESULT_ERRNO || o->kind == VM_RESULT_FAULT;
-	uint32_t call = mix(2166136261u, e->sc.op), outcome, kind;
+	uint32_t call = mix(2166136261u, e->sc.op), outcome;
 
 	outcome = mix(mix(call, o->kind), failed ? (uint32_t)o->signo : 0);
 	if (o->kind == VM_RESULT_ERRNO)
 		outcome = mix(outcome, (uint32_t)o->value);
 	outcome = mix_text(outcome, o->cause ? o->cause->text : "");
-	kind = mix(call, failed);
 	add(j, outcome);
 	add(j, mix(mix(outcome, relation(j->before, &j->range[0])), 1));
 	add(j, mix(mix(outcome, relation(j->before, &j->range[1])), 2));
 	add(j, mix(mix(mix(call, flags_of(&e->sc)), failed), 3));
-	/* what came just before matters for what a state has become */
-	add(j, mix(mix(outcome, j->last_call), 4));
 	add(j, mix(mix(outcome, borders(j->before, &j->range[0])), 5));
 	add(j, mix(mix(outcome, borders(j->before, &j->range[1])), 6));
-	add_past(j, kind, outcome, &j->range[0], 0);
-	add_past(j, kind, outcome, &j->range[1], 1);
 	vm_past_add(&j->scratch->past, &o->effect, (uint64_t)e->result);
-	j->last_call = kind;
+	if (!o->effect.n)
+		return;
+	add_made(j, &j->range[0]);
+	add_made(j, &j->range[2]);
 }

@@ -30,9 +30,8 @@ struct vm_judge {
 	uint32_t event;		   /* index of the event being judged */
 	const struct vm_event *e;
 	struct vm_range
-		range[3];   /* what the call is about: source, destination, returned address */
-	uint32_t last_call; /* for features: the call before, and whether it failed */
-	bool judged; /* a violation was reported on this event: what follows from it is not */
+		range[3]; /* what the call is about: source, destination, returned address */
+	bool judged;	  /* a violation was reported on this event: what follows from it is not */
 };
 
 /* titles.c: words for a difference; `failed` is 0 or the errno. */
