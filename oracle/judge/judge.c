@@ -128,6 +128,8 @@ static void look(struct vm_judge *j)
 	}
 	if (snap->mask & VM_SEEN_CONTENTS)
 		vm_check_contents(j, snap);
+	if (j->doubt_locks || (!(snap->mask & VM_SEEN_FLAGS) && vm_locks_doubtful(j)))
+		vm_state_doubt_locks(j->before);
 }
 
 static void swap_states(struct vm_judge *j)
@@ -198,7 +200,7 @@ static void judge_event(struct vm_judge *j)
 	if (j->space != j->e->space)
 		change_space(j);
 	memset(j->range, 0, sizeof(j->range));
-	j->judged = false;
+	j->judged = j->doubt_locks = false;
 	switch (j->e->kind) {
 	case VM_EVENT_START:
 		vm_begin(j, j->e);

@@ -38,6 +38,7 @@ struct vm_judge {
 		range[3]; /* what the call is about: source, destination, returned address */
 	bool late;	  /* a loss between looks is being named */
 	bool judged;	  /* a violation was reported on this event: what follows from it is not */
+	bool doubt_locks; /* that violation was a known bug that is about locks */
 };
 
 /* titles.c: words for a difference; `failed` is 0 or the errno. */
@@ -101,11 +102,14 @@ void vm_add_features(struct vm_judge *j, const struct vm_outcome *matched);
 
 /* profiles/known_bugs.c */
 const struct vm_known_bug *vm_known_bug(const struct vm_judge *j);
+/* May a bug of this kernel have changed locks, since nobody looked? */
+bool vm_locks_doubtful(const struct vm_judge *j);
 struct vm_known_bug {
 	const char *cause;	  /* for the title */
 	const char *text;	  /* versions and source */
 	unsigned int first, last; /* releases as major * 1000 + minor; last 0: not fixed yet */
 	bool (*shows)(const struct vm_judge *j); /* is the current event this bug? */
+	bool about_locks;			 /* after it belief in locks is given up */
 };
 
 #endif

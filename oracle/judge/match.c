@@ -262,6 +262,7 @@ static void violation(struct vm_judge *j, const struct vm_outcome *fit,
 		memcpy(v->title, title, sizeof(title));
 		v->known = bug ? bug->text : NULL;
 	}
+	j->doubt_locks = bug && bug->about_locks;
 	j->judged = true;
 }
 

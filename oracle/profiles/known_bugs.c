@@ -41,9 +41,6 @@ static bool more_is_unlocked(const struct vm_judge *j)
 		return j->late && j->before->unlocks_more;
 	if (j->e->kind != VM_EVENT_CALL)
 		return false;
-	/* where flags are not looked at, whatever belief about locks decides may follow from it */
-	if (j->before->unlocks_more && j->trace->prog.observe != VM_OBSERVE_FULL)
-		return true;
 	return j->e->sc.op == VM_OP_MREMAP && j->e->sc.arg[3] & MREMAP_DONTUNMAP &&
 	       j->e->status == VM_STATUS_DONE && j->after->unlocks_more;
 }
@@ -80,14 +77,16 @@ static const struct vm_known_bug bugs[] = {
 		  "unlocks the whole VMA that the source has become",
 	  .first = 5007,
 	  .last = 7001,
-	  .shows = more_is_unlocked },
+	  .shows = more_is_unlocked,
+	  .about_locks = true },
 	{ .cause = "locks that MREMAP_DONTUNMAP took are still counted",
 	  .text = "seen in 6.18, not in 6.12 and 7.2: mm/mremap.c move_vma() counts the new "
 		  "mapping "
 		  "as locked and never takes off the old one",
 	  .first = 6015,
 	  .last = 7001,
-	  .shows = lost_locks_are_counted },
+	  .shows = lost_locks_are_counted,
+	  .about_locks = true },
 };
 
 static unsigned int release_of(const char *release)
@@ -111,6 +110,18 @@ const struct vm_known_bug *vm_known_bug(const struct vm_judge *j)
 		if (affects(&bugs[i], release) && bugs[i].shows(j))
 			return &bugs[i];
 	return NULL;
+}
+
+bool vm_locks_doubtful(const struct vm_judge *j)
+{
+	unsigned int release = release_of(j->info->release);
+
+	if (!j->before->unlocks_more && !j->before->lost_locks)
+		return false;
+	for (size_t i = 0; i < sizeof(bugs) / sizeof(bugs[0]); i++)
+		if (bugs[i].about_locks && affects(&bugs[i], release))
+			return true;
+	return false;
 }
 
 const char *vm_host_harm(const struct vm_target_info *info)

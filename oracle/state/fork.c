@@ -39,6 +39,7 @@ static void forget_locks(struct vm_state *s)
 {
 	s->def_flags = s->def_maybe = s->lost_locks = 0;
 	s->unlocks_more = false;
+	s->doubts_locks = false;
 }
 
 void vm_state_fork(struct vm_state *s, struct vm_objects *o)

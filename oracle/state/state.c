@@ -11,6 +11,7 @@ void vm_state_copy(struct vm_state *to, const struct vm_state *from)
 	to->def_maybe = from->def_maybe;
 	to->lost_locks = from->lost_locks;
 	to->unlocks_more = from->unlocks_more;
+	to->doubts_locks = from->doubts_locks;
 	memcpy(to->area, from->area, from->n * sizeof(from->area[0]));
 }
 
@@ -115,7 +116,7 @@ uint64_t vm_state_locked(const struct vm_state *s, uint64_t start, uint64_t end,
 {
 	uint64_t sum = 0;
 
-	*maybe = 0;
+	*maybe = s->doubts_locks ? s->lost_locks : 0;
 	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start < end; i++) {
 		const struct vm_area *a = &s->area[i];
 		uint64_t low = a->start > start ? a->start : start;
@@ -239,5 +240,20 @@ void vm_state_settle(struct vm_state *s)
 
 		if (!b || b->end != a->start || differ(b, a) || apart(b, a))
 			a->begins = VM_YES;
+	}
+}
+
+void vm_state_doubt_locks(struct vm_state *s)
+{
+	s->doubts_locks = true;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->area[i].flags & VM_LOCK_FLAGS)
+			s->area[i].flags_maybe |= VM_LOCK_FLAGS;
+	for (uint32_t i = 1; i < s->n; i++) {
+		const struct vm_area *b = &s->area[i - 1];
+		struct vm_area *a = &s->area[i];
+
+		if (a->begins == VM_YES && b->end == a->start && !differ(b, a) && !apart(b, a))
+			a->begins = VM_MAYBE;
 	}
 }
