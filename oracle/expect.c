@@ -256,6 +256,14 @@ static const char *check_page(const struct vm_state_expect *x, const struct vm_t
 	return p->content.head == tag ? NULL : "has other bytes";
 }
 
+/* Which forked child an event that is no call belongs to: that of the last call before it. */
+static unsigned int child_of(const struct vm_trace *trace, const struct vm_event *e)
+{
+	while (e > trace->event && e->kind != VM_EVENT_CALL)
+		e--;
+	return e->kind == VM_EVENT_CALL ? child_after(trace, e->call + 1u) : 0;
+}
+
 /* Is an `expect` line after `after` calls about what the last look of the event's process saw? */
 static bool about_last_look(const struct vm_trace *trace, const struct vm_event *e,
 			    unsigned int after)
@@ -264,9 +272,10 @@ static bool about_last_look(const struct vm_trace *trace, const struct vm_event 
 
 	if (e->kind != VM_EVENT_END)
 		return false;
-	return e->space ? after < prog->ncalls && prog->call[after].op == VM_OP_END &&
-				  child_after(trace, after)
-			: after >= prog->ncalls;
+	if (!e->space)
+		return after >= prog->ncalls;
+	return after < prog->ncalls && prog->call[after].op == VM_OP_END &&
+	       child_after(trace, after) && child_of(trace, e) == child_after(trace, after);
 }
 
 /*

@@ -34,7 +34,7 @@ reached() {
 written() {
 	local file rule
 	for file in oracle/rules/*.c; do
-		rule=$(basename "$file" .c)
+		rule=$(basename "${file%_vma.c}" .c)
 		tr -d '\n' <"$file" | grep -oE '\.text =[[:space:]]*"[^"]*"' |
 			sed -E "s|^[^\"]*\"(.*)\"\$|$rule: \\1|" || true
 	done

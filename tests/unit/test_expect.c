@@ -270,13 +270,37 @@ static void test_unobserved(void **state)
 	tb_close(t);
 }
 
+/* A line in front of an `end` is about the last look of its own child, not of a later one. */
+static void test_children(void **state)
+{
+	static const char *const seen[] = { "p0+1 r", "p0+1 rw" };
+	struct trace_builder *t = tb_open("6.18.44");
+
+	(void)state;
+	tb_start(t, "p0+1 rwx");
+	for (unsigned int child = 0; child < 2; child++) {
+		tb_call(t, "fork", 0, "-");
+		tb_last(t)->space = 1;
+		tb_end(t, seen[child]);
+		tb_last(t)->space = 1;
+		tb_call(t, "end", 0, "p0+1 rwx");
+	}
+	tb_end(t, "same");
+	UNMET(t, "6.18", "fork\nexpect p0 r\nend\nfork\nexpect p0 rw\nend\nexpect p0 rwx\n", "");
+	UNMET(t, "6.18", "fork\nexpect p0 rw\nend\nfork\nexpect p0 r\nend\n",
+	      "expect after call 1: p0 has other protection\n"
+	      "expect after call 3: p0 has other protection\n");
+	tb_close(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_results), cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_changes), cmocka_unit_test(test_profiles),
-		cmocka_unit_test(test_pages),	cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_names),	cmocka_unit_test(test_unobserved),
+		cmocka_unit_test(test_results),	 cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_changes),	 cmocka_unit_test(test_profiles),
+		cmocka_unit_test(test_pages),	 cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_names),	 cmocka_unit_test(test_unobserved),
+		cmocka_unit_test(test_children),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
