@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "fuzz/campaign/distil.h"
 #include "fuzz/campaign/findings.h"
 #include "fuzz/campaign/supervise.h"
 
@@ -19,6 +20,7 @@ enum {
 	OPT_SEED,
 	OPT_FAIL_ON,
 	OPT_SYNC,
+	OPT_MINIMIZE,
 	OPT_JSON
 };
 
@@ -36,6 +38,8 @@ static const struct cli_option options[] = {
 	  "what makes exit status 1: violation (default), deviation, crash" },
 	{ "sync", OPT_SYNC, NULL,
 	  "each program on the disk before it runs (slow; the host may panic)" },
+	{ "minimize-corpus", OPT_MINIMIZE, NULL,
+	  "no campaign: drop from OUT/corpus what adds no feature" },
 	{ "json", OPT_JSON, NULL, "the summary as JSON on stdout, all else on stderr" },
 	CLI_TARGET_OPTIONS,
 	{ NULL, 0, NULL, NULL },
@@ -53,6 +57,7 @@ struct request {
 	struct vm_options opt;
 	struct cli_target target;
 	int engine; /* -1: not said */
+	bool minimize;
 };
 
 static int take_engine(struct request *r, const char *arg)
@@ -110,6 +115,9 @@ static int take(struct request *r, int id, const char *arg)
 		return take_fail_on(r, arg);
 	case OPT_SYNC:
 		r->opt.sync = true;
+		return 0;
+	case OPT_MINIMIZE:
+		r->minimize = true;
 		return 0;
 	case OPT_JSON:
 		r->opt.json = true;
@@ -171,6 +179,24 @@ static void introduce(const struct vm_campaign *c, enum vm_engine engine)
 	fflush(to);
 }
 
+static int minimize(const struct vm_campaign *c)
+{
+	struct vm_distilled d;
+	char err[512];
+
+	if (vm_distil(c, &d, err, sizeof(err))) {
+		cli_error("%s", err);
+		return CLI_FAILED;
+	}
+	if (c->opt.json)
+		printf("{\"before\": %zu, \"after\": %zu, \"features\": %llu}\n", d.before, d.after,
+		       (unsigned long long)d.features);
+	else
+		printf("%s/corpus: %zu programs before, %zu after, with the same %llu features\n",
+		       c->opt.out, d.before, d.after, (unsigned long long)d.features);
+	return CLI_CONFORMS;
+}
+
 int cmd_fuzz(int argc, char **argv)
 {
 	struct request r = { .engine = -1 };
@@ -197,6 +223,8 @@ int cmd_fuzz(int argc, char **argv)
 	if (vm_campaign_prepare(&campaign, &r.opt, err, sizeof(err))) {
 		cli_error("%s", err);
 		ret = CLI_FAILED;
+	} else if (r.minimize) {
+		ret = minimize(&campaign);
 	} else {
 		introduce(&campaign, engine);
 		ret = vm_supervise(&campaign, engine);

@@ -15,6 +15,7 @@ struct vm_model {
 	struct vm_objects objects;
 	struct vm_outcomes outcomes;
 	uint64_t names[VM_NAME_SLOTS], parent_names[VM_NAME_SLOTS];
+	struct vm_syscall made;
 	struct vm_model_area area[VM_STATE_MAX_AREAS];
 };
 
@@ -108,11 +109,16 @@ int64_t vm_model_step(struct vm_model *m, const struct vm_call *call, unsigned i
 	const struct vm_outcome *o;
 	int64_t result;
 
+	m->made = sc;
 	if ((m->replaced && call->op != VM_OP_END) || (call->op == VM_OP_EXEC && !m->forked))
 		return 0;
 	m->replaced = call->op == VM_OP_EXEC;
 	if ((call->op == VM_OP_FORK || call->op == VM_OP_END) && !change_space(m, call->op))
 		return 0;
+	if (vm_call_withheld(&sc, &m->info.layout, m->info.guard, m->info.nguard)) {
+		m->names[call->let] = 0;
+		return 0;
+	}
 	vm_outcomes(&r);
 	vm_objects_truncate(&m->objects, objects);
 	if (!m->outcomes.n)
@@ -128,6 +134,11 @@ int64_t vm_model_step(struct vm_model *m, const struct vm_call *call, unsigned i
 	if (call->let)
 		m->names[call->let] = result > 0 ? (uint64_t)result : 0;
 	return result;
+}
+
+const struct vm_syscall *vm_model_made(const struct vm_model *m)
+{
+	return &m->made;
 }
 
 size_t vm_model_areas(struct vm_model *m, const struct vm_model_area **areas)

@@ -28,10 +28,13 @@ void vm_model_reset(struct vm_model *m);
 
 /*
  * One call further. The first outcome of the rule happens; addresses that a kernel would choose are
- * invented: free, and the same for the same program. Returns the invented result (-errno, value, or
- * pages touched before a fault).
+ * invented: free, and the same for the same program. A call that the executor would withhold does
+ * nothing. Returns the invented result (-errno, value, or pages touched before a fault).
  */
 int64_t vm_model_step(struct vm_model *m, const struct vm_call *call, unsigned int index);
+
+/* The run-time form of the call of the last step. */
+const struct vm_syscall *vm_model_made(const struct vm_model *m);
 
 /* What is mapped now, without the executor's own memory. Valid until the next step. */
 size_t vm_model_areas(struct vm_model *m, const struct vm_model_area **areas);

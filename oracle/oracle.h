@@ -11,7 +11,7 @@
 #include "oracle/verdict.h"
 
 #define VM_MAX_VERDICTS 64
-#define VM_MAX_FEATURES 256
+#define VM_MAX_FEATURES 768
 #define VM_FEATURE_MAP	65536 /* slots of the one feedback map */
 
 /* Per event, whether the rule was sure. */
@@ -27,6 +27,7 @@ struct vm_judgement {
 	struct vm_verdict verdict[VM_MAX_VERDICTS];
 	uint32_t nfeatures; /* feature ids, each below VM_FEATURE_MAP; deterministic */
 	uint16_t feature[VM_MAX_FEATURES];
+	uint8_t feature_call[VM_MAX_FEATURES]; /* index in the program of the call that gave it */
 	struct vm_judged_call call[VM_TRACE_MAX_EVENTS]; /* by event */
 	enum vm_severity worst;
 };

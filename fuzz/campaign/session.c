@@ -167,6 +167,7 @@ static int digest(struct vm_session *s, const struct vm_program *prog, struct vm
 	count_run(s, &s->trace, j);
 	result->nfeatures = j->nfeatures;
 	memcpy(result->feature, j->feature, j->nfeatures * sizeof(j->feature[0]));
+	memcpy(result->feature_call, j->feature_call, j->nfeatures);
 	for (uint32_t i = 0; i < j->nverdicts; i++) {
 		const struct vm_verdict *v = &j->verdict[i];
 

@@ -23,6 +23,7 @@ struct vm_result {
 	bool new_violation; /* a violation whose title this campaign had not seen; set by confirm */
 	uint32_t nfeatures;
 	uint16_t feature[VM_MAX_FEATURES];
+	uint8_t feature_call[VM_MAX_FEATURES];
 };
 
 struct vm_session;

@@ -12,6 +12,7 @@
 
 #include "fuzz/campaign/corpus.h"
 #include "fuzz/campaign/folder.h"
+#include "fuzz/campaign/schedule.h"
 #include "fuzz/campaign/session.h"
 #include "fuzz/engine/engine.h"
 #include "fuzz/mutate/mutate.h"
@@ -30,7 +31,8 @@ struct random {
 	const struct vm_options *opt;
 	struct vm_session *session;
 	struct vm_mutator mutator;
-	struct vm_corpus seeds, corpus;
+	struct vm_schedule *schedule;
+	struct vm_corpus seeds;
 	size_t next_seed;
 	struct slot slot[DEPTH];
 	uint64_t sent, arrived, used; /* used <= arrived <= sent */
@@ -47,33 +49,15 @@ static void on_signal(int sig)
 	stop = 1;
 }
 
-/* An old program, the newest quarter preferred. */
-static void pick(struct random *r, struct vm_program *prog)
-{
-	uint32_t n = (uint32_t)r->corpus.n, from = 0;
-
-	if (vm_rng_chance(&r->mutator.rng, 50))
-		from = n - (n / 4 + 1);
-	vm_corpus_get(&r->corpus, from + vm_rng_below(&r->mutator.rng, n - from), prog);
-}
-
 static void make(struct random *r, struct slot *s)
 {
-	struct vm_program other;
-
 	s->arrived = false;
 	s->seed = r->next_seed < r->seeds.n;
 	if (s->seed) {
 		vm_corpus_get(&r->seeds, r->next_seed++, &s->prog);
 		return;
 	}
-	if (!r->corpus.n) {
-		vm_generate(&r->mutator, &s->prog);
-		return;
-	}
-	pick(r, &s->prog);
-	pick(r, &other);
-	vm_mutate(&r->mutator, &s->prog, &other);
+	vm_schedule_next(r->schedule, &r->mutator, &s->prog);
 }
 
 static int send_one(struct random *r)
@@ -110,9 +94,8 @@ static int use_one(struct random *r)
 	if (fresh < 0)
 		return -1;
 	r->used++;
-	if (!fresh && !s->seed)
-		return 0;
-	if (!vm_corpus_add(&r->corpus, &s->prog))
+	if (!vm_schedule_ran(r->schedule, &s->prog, s->result.feature, s->result.feature_call,
+			     s->result.nfeatures, fresh || s->seed))
 		return 0;
 	snprintf(r->err, r->errlen, "no memory for the corpus");
 	return -1;
@@ -132,16 +115,37 @@ static int confirm(struct random *r)
 	return vm_session_confirm(r->session, &violation, r->err, r->errlen);
 }
 
-/* Take up what other jobs have written since. */
+static bool is_known(const struct random *r, const struct vm_program *prog)
+{
+	const struct vm_corpus *c = &r->schedule->corpus;
+	uint8_t bytes[VM_BYTES_MAX];
+	size_t len = vm_program_encode(prog, bytes, sizeof(bytes));
+
+	for (size_t i = 0; i < c->n; i++)
+		if (c->entry[i].len == len && !memcmp(c->entry[i].bytes, bytes, len))
+			return true;
+	return false;
+}
+
+/* What other jobs have written since is run here too, like seeds: so its features are known. */
 static int import(struct random *r)
 {
+	struct vm_corpus found = { 0 };
+	struct vm_program prog;
 	char path[VM_PATH_MAX];
+	int ret;
 
 	if (r->opt->jobs < 2 || r->sent % IMPORT_EVERY)
 		return 0;
 	vm_path(path, "%s/corpus", r->opt->out);
-	vm_corpus_free(&r->corpus);
-	return vm_corpus_load(&r->corpus, path, r->err, r->errlen);
+	ret = vm_corpus_load(&found, path, r->err, r->errlen);
+	for (size_t i = 0; i < found.n && !ret; i++) {
+		vm_corpus_get(&found, i, &prog);
+		if (!is_known(r, &prog))
+			ret = vm_corpus_add(&r->seeds, &prog);
+	}
+	vm_corpus_free(&found);
+	return ret;
 }
 
 static bool finished(const struct random *r)
@@ -175,9 +179,10 @@ static int prepare(struct random *r)
 	r->session = vm_session_open(opt, true, r->err, r->errlen);
 	if (!r->session)
 		return -1;
-	if (vm_mutator_init(&r->mutator, vm_session_info(r->session),
-			    vm_session_profile(r->session), opt->seed + opt->job)) {
-		snprintf(r->err, r->errlen, "no memory for the mutator");
+	r->schedule = vm_schedule_new();
+	if (!r->schedule || vm_mutator_init(&r->mutator, vm_session_info(r->session),
+					    vm_session_profile(r->session), opt->seed + opt->job)) {
+		snprintf(r->err, r->errlen, "no memory for the corpus");
 		return -1;
 	}
 	vm_path(path, "%s/seeds", opt->out);
@@ -215,7 +220,7 @@ int vm_engine_random(const struct vm_options *opt)
 	vm_session_close(r->session);
 	vm_mutator_free(&r->mutator);
 	vm_corpus_free(&r->seeds);
-	vm_corpus_free(&r->corpus);
+	vm_schedule_free(r->schedule);
 	free(r);
 	return ret ? VM_ENGINE_BROKEN : VM_ENGINE_DONE;
 }

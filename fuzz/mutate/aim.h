@@ -6,11 +6,6 @@
 #include "fuzz/mutate/mutate.h"
 #include "harness/program/call_table.h"
 
-/* A range in run-time values; start and start + len may lie anywhere, len may wrap. */
-struct vm_span {
-	uint64_t start, len;
-};
-
 /* ---- span.c ---- */
 
 /* A range for a call that works on mapped memory: a VMA, a part, across a border, a hole, ... */
@@ -33,6 +28,9 @@ bool vm_span_half_sealed(struct vm_mutator *m, uint64_t pages, struct vm_span *s
 
 /* The start of a mapping that the kernel chose; false if there is none. */
 bool vm_span_chosen(struct vm_mutator *m, struct vm_span *s);
+
+/* A range that a call before had, source or destination; false if there was none. */
+bool vm_span_recent(struct vm_mutator *m, struct vm_span *s);
 
 /* A shared VMA; false if there is none. */
 bool vm_span_shared(struct vm_mutator *m, struct vm_span *s);

@@ -73,8 +73,8 @@ static uint64_t new_len(struct vm_mutator *m, uint64_t old_len, uint64_t flags)
 
 static struct vm_span destination(struct vm_mutator *m, struct vm_span src, uint64_t len)
 {
-	enum { INSIDE, CROSSING, HALF_SEALED, HOLE, ARENA, OVERLAP, CHOSEN, NONSENSE };
-	static const uint8_t weight[] = { 34, 9, 9, 16, 18, 6, 5, 3 };
+	enum { INSIDE, CROSSING, HALF_SEALED, HOLE, ARENA, OVERLAP, CHOSEN, NONSENSE, RECENT };
+	static const uint8_t weight[] = { 32, 8, 9, 15, 16, 6, 5, 3, 12 };
 	uint64_t ps = m->layout.page_size, pages = len / ps;
 	struct vm_span s = vm_span_inside(m);
 
@@ -93,6 +93,9 @@ static struct vm_span destination(struct vm_mutator *m, struct vm_span src, uint
 		break;
 	case CHOSEN:
 		vm_span_chosen(m, &s);
+		break;
+	case RECENT:
+		vm_span_recent(m, &s);
 		break;
 	case NONSENSE:
 		s.start = vm_addr_nonsense(m);

@@ -64,11 +64,32 @@ static void ground_all(struct vm_program *prog)
 
 /* ---- places ---- */
 
+static void remember(struct vm_mutator *m, uint64_t start, uint64_t len)
+{
+	if (start && len)
+		m->recent[m->nrecent++ % VM_RECENT] = (struct vm_span){ start, len };
+}
+
+/* One call further: what it does to the model, and the ranges it had. */
+static void walk(struct vm_mutator *m, const struct vm_call *call, unsigned int index)
+{
+	int64_t result = vm_model_step(m->model, call, index);
+	const struct vm_syscall *sc = vm_model_made(m->model);
+	bool placed = vm_call_desc(call->op)->returns_addr && (result > 0 || result < -4095);
+
+	if (call->op == VM_OP_TRUNCATE)
+		return;
+	remember(m, sc->arg[0], sc->arg[1]);
+	if (placed && (uint64_t)result != sc->arg[0])
+		remember(m, (uint64_t)result, sc->arg[call->op == VM_OP_MREMAP ? 2 : 1]);
+}
+
 static void model_to(struct vm_mutator *m, const struct vm_program *prog, unsigned int at)
 {
 	vm_model_reset(m->model);
+	m->nrecent = 0;
 	for (unsigned int i = 0; i < at; i++)
-		vm_model_step(m->model, &prog->call[i], i);
+		walk(m, &prog->call[i], i);
 }
 
 static bool open_gap(struct vm_program *prog, unsigned int at)
@@ -193,7 +214,7 @@ static uint8_t observe_level(struct vm_mutator *m)
 	return (uint8_t)vm_rng_weighted(&m->rng, weight, VM_OBSERVE_COUNT);
 }
 
-#define LARGE 16 /* calls */
+#define LARGE 40 /* calls */
 
 static void step(struct vm_mutator *m, struct vm_program *prog, const struct vm_program *other)
 {
@@ -234,6 +255,64 @@ static void step(struct vm_mutator *m, struct vm_program *prog, const struct vm_
 	}
 }
 
+/* After a mapping was made: fill what it mapped, so that a loss of its contents can be seen. */
+static void fill_last(struct vm_mutator *m, struct vm_program *prog)
+{
+	const struct vm_call *last = &prog->call[prog->ncalls - 1];
+	struct vm_call fill = { .op = VM_OP_FILL };
+
+	if (last->op != VM_OP_MMAP || prog->ncalls >= VM_PROGRAM_MAX_CALLS)
+		return;
+	fill.arg[0].addr = last->arg[0].addr;
+	if (last->let)
+		fill.arg[0].addr = (struct vm_addr){ .base = VM_BASE_NAME, .index = last->let };
+	fill.arg[1].len = last->arg[1].len;
+	walk(m, &fill, prog->ncalls);
+	prog->call[prog->ncalls++] = fill;
+}
+
+/*
+ * Calls of a new program. Many: each acts on what all before it have left, and the faults that
+ * matter take three or four that fit together (docs/guidance.md). Some short ones stay readable.
+ */
+static unsigned int length(struct vm_mutator *m)
+{
+	if (vm_rng_chance(&m->rng, 20))
+		return 2 + vm_rng_below(&m->rng, 15);
+	return 30 + vm_rng_below(&m->rng, 34);
+}
+
+#define HEAD_MAX 16 /* calls that are kept when a program goes on */
+#define GO_ON	 8  /* calls that are new, at least */
+
+void vm_go_on(struct vm_mutator *m, struct vm_program *prog, unsigned int head)
+{
+	unsigned int n = length(m);
+
+	m->done[0] = '\0';
+	if (head < prog->ncalls)
+		prog->ncalls = (uint8_t)head;
+	/* Some of what led there may not be needed: room for more, and another state. */
+	while (prog->ncalls > 1 && (prog->ncalls > HEAD_MAX || vm_rng_chance(&m->rng, 30)))
+		close_gap(prog, vm_rng_below(&m->rng, prog->ncalls));
+	if (n < (unsigned int)prog->ncalls + GO_ON)
+		n = prog->ncalls + GO_ON;
+	m->used = used_names(prog);
+	model_to(m, prog, prog->ncalls);
+	while (prog->ncalls < n) {
+		struct vm_call *call = &prog->call[prog->ncalls];
+
+		vm_aim_call(m, call);
+		walk(m, call, prog->ncalls);
+		prog->ncalls++;
+		if (vm_rng_chance(&m->rng, 40))
+			fill_last(m, prog);
+	}
+	note(m, "go on", NULL);
+	ground_all(prog);
+	vm_program_normalise(prog);
+}
+
 void vm_mutate(struct vm_mutator *m, struct vm_program *prog, const struct vm_program *other)
 {
 	unsigned int steps = 1;
@@ -242,6 +321,12 @@ void vm_mutate(struct vm_mutator *m, struct vm_program *prog, const struct vm_pr
 	/* A fresh start, now and then: what the corpus has led to is not all there is. */
 	if (!prog->ncalls || vm_rng_chance(&m->rng, 6)) {
 		vm_generate(m, prog);
+		return;
+	}
+	if (vm_rng_chance(&m->rng, 50)) {
+		vm_go_on(m, prog,
+			 vm_rng_chance(&m->rng, 60) ? prog->ncalls
+						    : 1 + vm_rng_below(&m->rng, prog->ncalls));
 		return;
 	}
 	while (steps < 6 && vm_rng_chance(&m->rng, 45))
@@ -267,35 +352,20 @@ void vm_crossover(struct vm_mutator *m, struct vm_program *prog, const struct vm
 	vm_program_normalise(prog);
 }
 
-/* After a mapping was made: fill what it mapped, so that a loss of its contents can be seen. */
-static void fill_last(struct vm_mutator *m, struct vm_program *prog)
-{
-	const struct vm_call *last = &prog->call[prog->ncalls - 1];
-	struct vm_call fill = { .op = VM_OP_FILL };
-
-	if (last->op != VM_OP_MMAP || prog->ncalls >= VM_PROGRAM_MAX_CALLS)
-		return;
-	fill.arg[0].addr = last->arg[0].addr;
-	if (last->let)
-		fill.arg[0].addr = (struct vm_addr){ .base = VM_BASE_NAME, .index = last->let };
-	fill.arg[1].len = last->arg[1].len;
-	vm_model_step(m->model, &fill, prog->ncalls);
-	prog->call[prog->ncalls++] = fill;
-}
-
 void vm_generate(struct vm_mutator *m, struct vm_program *prog)
 {
-	unsigned int n = 2 + vm_rng_below(&m->rng, 15);
+	unsigned int n = length(m);
 
 	memset(prog, 0, sizeof(*prog));
 	prog->observe = observe_level(m);
 	m->used = 0;
+	m->nrecent = 0;
 	vm_model_reset(m->model);
 	while (prog->ncalls < n) {
 		struct vm_call *call = &prog->call[prog->ncalls];
 
 		vm_aim_call(m, call);
-		vm_model_step(m->model, call, prog->ncalls);
+		walk(m, call, prog->ncalls);
 		prog->ncalls++;
 		if (vm_rng_chance(&m->rng, 40))
 			fill_last(m, prog);

@@ -10,11 +10,21 @@
 #include "fuzz/mutate/rng.h"
 #include "oracle/model.h"
 
+#define VM_RECENT 16
+
+/* A range in run-time values; start and start + len may lie anywhere, len may wrap. */
+struct vm_span {
+	uint64_t start, len;
+};
+
 struct vm_mutator {
 	struct vm_rng rng;
 	struct vm_model *model;
 	struct vm_layout layout;
 	uint64_t mmap_min_addr;
+	/* Ranges that the calls before had, the latest VM_RECENT of nrecent. */
+	struct vm_span recent[VM_RECENT];
+	uint32_t nrecent;
 	uint16_t used;	/* name slots of the program at work, as bits */
 	char done[128]; /* what the last vm_mutate() did: "insert mremap, aim munmap" */
 };
@@ -24,14 +34,21 @@ int vm_mutator_init(struct vm_mutator *m, const struct vm_target_info *info,
 		    const struct vm_profile *profile, uint64_t seed);
 void vm_mutator_free(struct vm_mutator *m);
 
-/* A program from nothing: 2 to 16 calls. */
+/* A program from nothing: 2 to 64 calls, mostly more than 30. */
 void vm_generate(struct vm_mutator *m, struct vm_program *prog);
 
 /*
  * Change a program by one to a few steps: insert, delete, swap, duplicate, splice with `other` (may
- * be NULL), aim or tweak arguments. The result has at least one call and is normalised.
+ * be NULL), aim or tweak arguments; or go on from it. The result has at least one call and is
+ * normalised.
  */
 void vm_mutate(struct vm_mutator *m, struct vm_program *prog, const struct vm_program *other);
+
+/*
+ * Go on from where the first `head` calls of a program lead to (all, if it has fewer): a few aimed
+ * calls in the place of the rest. Normalised.
+ */
+void vm_go_on(struct vm_mutator *m, struct vm_program *prog, unsigned int head);
 
 /* A head of `prog`, then a tail of `other`; normalised. */
 void vm_crossover(struct vm_mutator *m, struct vm_program *prog, const struct vm_program *other);

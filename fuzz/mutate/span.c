@@ -8,6 +8,26 @@ static uint64_t pages_of(const struct vm_mutator *m, uint64_t bytes)
 	return n > 0xffff ? 0xffff : n;
 }
 
+/* The VMA at or beside a range of one of the last calls: what one left is what the next meets. */
+static bool pick_near(struct vm_mutator *m, const struct vm_model_area *areas, size_t n,
+		      struct vm_model_area *out)
+{
+	uint32_t back = vm_rng_below(&m->rng, 3), side = vm_rng_below(&m->rng, 3);
+	const struct vm_span *s;
+	uint64_t at;
+
+	if (back >= m->nrecent)
+		return false;
+	s = &m->recent[(m->nrecent - 1 - back) % VM_RECENT];
+	at = side == 0 ? s->start : side == 1 ? s->start - 1 : s->start + s->len;
+	for (size_t i = 0; i < n; i++) {
+		*out = areas[i];
+		if (at >= areas[i].start && at < areas[i].end)
+			return true;
+	}
+	return false;
+}
+
 static bool pick_area(struct vm_mutator *m, struct vm_model_area *out)
 {
 	const struct vm_model_area *areas;
@@ -15,6 +35,8 @@ static bool pick_area(struct vm_mutator *m, struct vm_model_area *out)
 
 	if (!n)
 		return false;
+	if (vm_rng_chance(&m->rng, 40) && pick_near(m, areas, n, out))
+		return true;
 	*out = areas[vm_rng_below(&m->rng, (uint32_t)n)];
 	return true;
 }
@@ -160,6 +182,16 @@ bool vm_span_chosen(struct vm_mutator *m, struct vm_span *s)
 	return true;
 }
 
+bool vm_span_recent(struct vm_mutator *m, struct vm_span *s)
+{
+	uint32_t n = m->nrecent < VM_RECENT ? m->nrecent : VM_RECENT;
+
+	if (!n)
+		return false;
+	*s = m->recent[vm_rng_below(&m->rng, n)];
+	return true;
+}
+
 bool vm_span_shared(struct vm_mutator *m, struct vm_span *s)
 {
 	struct vm_model_area a;
@@ -240,8 +272,8 @@ static struct vm_span spoil(struct vm_mutator *m, struct vm_span s)
 
 struct vm_span vm_span_aimed(struct vm_mutator *m)
 {
-	enum { INSIDE, CROSSING, BEYOND, HOLE, HALF_SEALED, CHOSEN, ARENA };
-	static const uint8_t weight[] = { 46, 22, 8, 6, 6, 5, 7 };
+	enum { INSIDE, CROSSING, BEYOND, HOLE, HALF_SEALED, CHOSEN, ARENA, RECENT };
+	static const uint8_t weight[] = { 40, 20, 7, 6, 6, 5, 6, 12 };
 	struct vm_span s = vm_span_inside(m);
 
 	switch (vm_rng_weighted(&m->rng, weight, sizeof(weight))) {
@@ -262,6 +294,9 @@ struct vm_span vm_span_aimed(struct vm_mutator *m)
 		break;
 	case ARENA:
 		s = vm_span_arena(m);
+		break;
+	case RECENT:
+		vm_span_recent(m, &s);
 		break;
 	}
 	return vm_rng_chance(&m->rng, 6) ? spoil(m, s) : s;

@@ -11,6 +11,7 @@ struct vm_command {
 	char *argv[VM_COMMAND_ARGS]; /* NULL-terminated, each allocated */
 	const char *what;	     /* in messages: "the executor", "the command" */
 	char named[144];	     /* that with what is run: "the command 'ssh board x'" */
+	int hello_ms;		     /* how long it may take to say hello: a guest has to boot */
 	const char *hint;	     /* what to do about one that ends at start without a word */
 };
 

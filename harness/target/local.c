@@ -101,11 +101,14 @@ int vm_command_build(struct vm_command *c, const char *spec, const struct vm_tar
 {
 	memset(c, 0, sizeof(*c));
 	if (!strcmp(spec, "local")) {
+		c->hello_ms = opt->hello_ms ? (int)opt->hello_ms : 10000;
 		c->what = "the executor";
 		c->hint = "build it with ./dev build, or give one that works with --executor";
 		return build_local(c, opt, err, errlen);
 	}
 	if (!strncmp(spec, "exec:", 5)) {
+		/* a guest boots first, slowly on a busy machine */
+		c->hello_ms = opt->hello_ms ? (int)opt->hello_ms : 60000;
 		c->what = "the command";
 		c->hint = "it must start vmafuzz-executor and leave it stdin and stdout";
 		return build_exec(c, spec + 5, opt, err, errlen);

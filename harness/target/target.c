@@ -14,7 +14,6 @@
 #include "harness/trace/varint.h"
 
 #define DEFAULT_TIMEOUT_MS 2000
-#define HELLO_MS	   10000
 #define STALL_MS	   10000 /* beyond the programs' own time limits */
 #define TICK_MS		   200	 /* how often a silent executor is looked at */
 #define DEATH_MS	   300	 /* for one that is about to end to do so */
@@ -102,7 +101,7 @@ static int say_no_hello(struct vm_target *t, enum vm_stream_event event, const s
 		return SAY(m, "target: %s does not speak the protocol: is it vmafuzz-executor?%s%s",
 			   t->command.named, colon, words);
 	return SAY(m, "target: no hello from %s within %d s: is it vmafuzz-executor?%s%s",
-		   t->command.named, HELLO_MS / 1000, colon, words);
+		   t->command.named, t->command.hello_ms / 1000, colon, words);
 }
 
 static int start(struct vm_target *t, const struct message *m)
@@ -115,7 +114,7 @@ static int start(struct vm_target *t, const struct message *m)
 	if (error)
 		return SAY(m, "target: cannot start %s: %s", t->command.argv[0], strerror(error));
 	vm_stream_start(&t->stream, &t->process);
-	event = vm_stream_next(&t->stream, vm_now_ms() + HELLO_MS, &f);
+	event = vm_stream_next(&t->stream, vm_now_ms() + t->command.hello_ms, &f);
 	if (event != VM_STREAM_FRAME)
 		return say_no_hello(t, event, m);
 	if (!take_hello(t, &f, m)) {

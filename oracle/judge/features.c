@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Feature ids: call x outcome x relation of its ranges to VMAs, seals and each other, in few
- * classes: a feature says that something new was reached, not that other numbers were tried.
+ * Feature ids: call x outcome x relation of its ranges to VMAs, seals and each other, and x what
+ * was done before to the memory it is about, in few classes: a feature says that something new was
+ * reached, not that other numbers were tried. docs/guidance.md has what each kind is worth.
  */
 #include "oracle/judge/judge.h"
 
@@ -19,9 +20,9 @@ static uint32_t mix_text(uint32_t h, const char *s)
 	return h;
 }
 
-enum { REL_EMPTY, REL_UNMAPPED, REL_EXACT, REL_INSIDE, REL_MANY, REL_HOLE, REL_COUNT };
+enum { REL_EMPTY, REL_UNMAPPED, REL_EXACT, REL_INSIDE, REL_TWO, REL_MANY, REL_HOLE, REL_COUNT };
 
-/* How a range lies to what is mapped: six shapes, x seals (none, some, all), x sharing. */
+/* How a range lies to what is mapped: seven shapes, x seals (none, some, all), x sharing. */
 static uint32_t relation(const struct vm_state *s, const struct vm_range *r)
 {
 	uint32_t i, vmas = 0, seals = 0, sharing = 0, shape;
@@ -44,16 +45,44 @@ static uint32_t relation(const struct vm_state *s, const struct vm_range *r)
 		sharing |= a->shared ? 1 : 2;
 	}
 	shape = hole || at < r->end		    ? REL_HOLE
-		: vmas > 1			    ? REL_MANY
+		: vmas > 2			    ? REL_MANY
+		: vmas > 1			    ? REL_TWO
 		: first == r->start && at == r->end ? REL_EXACT
 						    : REL_INSIDE;
 	return shape + REL_COUNT * (seals + 4 * sharing);
 }
 
+/* What lies at a border of a range: nothing, the same VMA, another one; sealed or not. */
+static uint32_t border(const struct vm_state *s, uint64_t at, bool before)
+{
+	const struct vm_area *a = vm_state_at(s, before ? at - 1 : at);
+	uint32_t i;
+
+	if (!a)
+		return 0;
+	i = vm_state_from(s, at);
+	if (i < s->n && s->area[i].start <= at &&
+	    (s->area[i].start < at || s->area[i].begins == VM_NO))
+		return a->sealed == VM_YES ? 1 : 2;
+	return a->sealed == VM_YES ? 3 : 4;
+}
+
+static uint32_t borders(const struct vm_state *s, const struct vm_range *r)
+{
+	if (r->start >= r->end)
+		return 0;
+	return 1 + border(s, r->start, true) + 5 * border(s, r->end, false);
+}
+
 static void add(struct vm_judge *j, uint32_t h)
 {
-	if (j->out->nfeatures < VM_MAX_FEATURES)
-		j->out->feature[j->out->nfeatures++] = (uint16_t)((h ^ h >> 16) % VM_FEATURE_MAP);
+	uint32_t n = j->out->nfeatures;
+
+	if (n == VM_MAX_FEATURES)
+		return;
+	j->out->feature[n] = (uint16_t)((h ^ h >> 16) % VM_FEATURE_MAP);
+	j->out->feature_call[n] = j->e->call;
+	j->out->nfeatures++;
 }
 
 /* The flag words of the row; all other bits are one class. */
@@ -79,6 +108,30 @@ static uint32_t flags_of(const struct vm_syscall *sc)
 	return flags;
 }
 
+/* A VMA as its neighbour sees it: sealed, writable or neither, and what was done to it last. */
+static uint32_t sort_of(const struct vm_judge *j, const struct vm_area *a)
+{
+	uint32_t sort = a->sealed == VM_YES ? 1 : a->prot & VM_MODE_W ? 2 : 3;
+
+	return sort << VM_PAST_BITS | vm_past_at(&j->scratch->past, a->start, 1);
+}
+
+/* What a call has made: the VMA at the start of its range, and those that touch it. */
+static void add_made(struct vm_judge *j, const struct vm_range *r)
+{
+	const struct vm_state *s = j->after;
+	uint32_t i = vm_state_from(s, r->start), h = 7;
+
+	if (r->start >= r->end || i >= s->n)
+		return;
+	h = mix(h, i && s->area[i - 1].end == s->area[i].start ? sort_of(j, &s->area[i - 1]) : 0);
+	h = mix(h, sort_of(j, &s->area[i]));
+	h = mix(h, i + 1 < s->n && s->area[i].end == s->area[i + 1].start
+			   ? sort_of(j, &s->area[i + 1])
+			   : 0);
+	add(j, h);
+}
+
 void vm_add_features(struct vm_judge *j, const struct vm_outcome *o)
 {
 	const struct vm_event *e = j->e;
@@ -93,7 +146,11 @@ void vm_add_features(struct vm_judge *j, const struct vm_outcome *o)
 	add(j, mix(mix(outcome, relation(j->before, &j->range[0])), 1));
 	add(j, mix(mix(outcome, relation(j->before, &j->range[1])), 2));
 	add(j, mix(mix(mix(call, flags_of(&e->sc)), failed), 3));
-	/* what came just before matters for what a state has become */
-	add(j, mix(mix(outcome, j->last_call), 4));
-	j->last_call = mix(call, failed);
+	add(j, mix(mix(outcome, borders(j->before, &j->range[0])), 5));
+	add(j, mix(mix(outcome, borders(j->before, &j->range[1])), 6));
+	vm_past_add(&j->scratch->past, &o->effect, (uint64_t)e->result);
+	if (!o->effect.n)
+		return;
+	add_made(j, &j->range[0]);
+	add_made(j, &j->range[2]);
 }

@@ -243,6 +243,7 @@ void vm_judge(const struct vm_trace *trace, const struct vm_judge_options *opt,
 					      sizeof(title));
 	j.contract = vm_profile_contract(j.profile, opt->contract);
 	vm_objects_reset(&scratch->objects);
+	vm_past_clear(&scratch->past);
 	vm_begin(&j, NULL);
 	for (uint32_t i = 0; i < trace->nevents; i++) {
 		j.event = i;

@@ -4,6 +4,7 @@
 #define VM_JUDGE_H
 
 #include "oracle/judge/compare.h"
+#include "oracle/judge/past.h"
 #include "oracle/oracle.h"
 #include "oracle/rules/rule.h"
 
@@ -12,6 +13,7 @@ struct vm_judge_scratch {
 	struct vm_objects objects;
 	struct vm_outcomes outcomes, more;
 	struct vm_run run[2][VM_STATE_MAX_AREAS];
+	struct vm_past past;
 };
 
 struct vm_judge {
@@ -33,10 +35,9 @@ struct vm_judge {
 	uint32_t event;		   /* index of the event being judged */
 	const struct vm_event *e;
 	struct vm_range
-		range[3];   /* what the call is about: source, destination, returned address */
-	uint32_t last_call; /* for features: the call before, and whether it failed */
-	bool late;	    /* a loss between looks is being named */
-	bool judged; /* a violation was reported on this event: what follows from it is not */
+		range[3]; /* what the call is about: source, destination, returned address */
+	bool late;	  /* a loss between looks is being named */
+	bool judged;	  /* a violation was reported on this event: what follows from it is not */
 };
 
 /* titles.c: words for a difference; `failed` is 0 or the errno. */

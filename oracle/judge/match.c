@@ -240,7 +240,9 @@ static void violation(struct vm_judge *j, const struct vm_outcome *fit,
 			vm_title_add_cause(title, bug->cause);
 	} else if (errno_of(j->e, &err) && changed.n) {
 		invariant = "failure";
-		vm_title_of_failure(j, &changed, fit ? fit->cause : &bug_cause, NULL, title);
+		/* of what the outcome does not explain */
+		shown = fit ? wrong : &changed;
+		vm_title_of_failure(j, shown, fit && !bug ? fit->cause : &bug_cause, NULL, title);
 	} else if (fit && wrong->n) {
 		invariant = "success";
 		shown = wrong;

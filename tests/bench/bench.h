@@ -22,6 +22,9 @@ struct vm_bench {
 /* One line on stderr, and exit status 3. */
 _Noreturn void vm_bench_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* A number of an option, or the end of the process. */
+uint64_t vm_bench_number(const char *name, const char *text, uint64_t least, uint64_t most);
+
 /* Run every program once with full observation and store the traces. */
 void vm_bench_store(struct vm_bench *b);
 

@@ -4,14 +4,17 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fuzz/mutate/rng.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/figures.h"
+#include "tests/bench/guidance/guidance.h"
 #include "tests/bench/programs.h"
 
 static const char usage[] =
 	"Usage: vmafuzz-bench [OPTION]...\n"
+	"       vmafuzz-bench guidance [OPTION]...\n"
 	"Time programs of 12 calls on this kernel: the calls alone (floor), with the observation\n"
 	"of maps, with full observation, with the oracle; then the oracle alone. Noise is in the\n"
 	"figures: compare ratios of one run. Exit status: 0, whatever was measured; 3 cannot run.\n"
@@ -48,7 +51,7 @@ void vm_bench_print_aim(const char *what, double got, double aim, const char *un
 	       got >= aim ? "met" : "not met", digits, got);
 }
 
-static uint64_t parse_number(const char *name, const char *text, uint64_t least, uint64_t most)
+uint64_t vm_bench_number(const char *name, const char *text, uint64_t least, uint64_t most)
 {
 	char *end;
 	uint64_t value = strtoull(text, &end, 10);
@@ -73,14 +76,14 @@ static void parse_options(int argc, char **argv, struct options *opt)
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
 		case 'r':
-			opt->rounds =
-				(uint32_t)parse_number("--rounds", optarg, 1, VM_BENCH_MAX_ROUNDS);
+			opt->rounds = (uint32_t)vm_bench_number("--rounds", optarg, 1,
+								VM_BENCH_MAX_ROUNDS);
 			break;
 		case 'p':
-			opt->programs = (uint32_t)parse_number("--programs", optarg, 1, 1000);
+			opt->programs = (uint32_t)vm_bench_number("--programs", optarg, 1, 1000);
 			break;
 		case 's':
-			opt->seed = parse_number("--seed", optarg, 0, UINT64_MAX);
+			opt->seed = vm_bench_number("--seed", optarg, 0, UINT64_MAX);
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -133,6 +136,8 @@ int main(int argc, char **argv)
 	struct vm_bench b = { 0 };
 	const struct vm_target_info *info;
 
+	if (argc > 1 && !strcmp(argv[1], "guidance"))
+		return vm_bench_guidance(argc - 1, argv + 1);
 	parse_options(argc, argv, &opt);
 	prepare(&b, &opt);
 	vm_bench_store(&b);

@@ -24,6 +24,20 @@ done
 grep -qE '^60 programs of 12 calls, .*; (9[5-9]\.[0-9]|100\.0)% of the calls succeed, 0 violations$' \
 	<<<"$said" || fail "the programs do not do what they should: $said"
 
+# Guidance: every fault by every arm. It ends with status 3 if its kernel breaks a rule by itself.
+said=$("$bench" guidance --programs 3000 --seeds 2) || fail "guidance: exit status $?, expected 0"
+for fault in dest-lost dontunmap-back seal-cut multi-move address-reused dup-shrink grow-neighbour \
+	remainder; do
+	for arm in bytes generator feedback; do
+		grep -qE "^$fault +$arm +>?[1-9][0-9]* .* [0-2]/2\$" <<<"$said" ||
+			fail "no line of $fault and $arm in: $said"
+	done
+done
+grep -qE '^aim: on the median fault, feedback at least 3\.00 .*: (met|not met) \([0-9.]+\)$' <<<"$said" ||
+	fail "no line about the aim in: $said"
+"$bench" guidance --programs 3000 --seeds 2 --arm feedback | grep -qE '^seal-cut +feedback .* 2/2$' ||
+	fail "a fault that takes hundreds of programs was not found in thousands"
+
 # refused ARGS...: exit status 3 and a line that names the last argument.
 refused() {
 	local status=0
@@ -36,5 +50,6 @@ refused --programs -1
 refused --seed 1x
 refused --nonsense
 refused something
+refused guidance --arm nonsense
 
 [ "$failures" -eq 0 ]

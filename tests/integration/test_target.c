@@ -52,8 +52,10 @@ static int teardown(void **state)
 
 static struct vm_target *open_fake(const char *mode)
 {
+	const struct vm_target_options opt = { .hello_ms = 3000 };
+
 	snprintf(spec, sizeof(spec), "exec:exec '%s' --fake %s", self, mode);
-	target = vm_target_open(spec, NULL, err, sizeof(err));
+	target = vm_target_open(spec, &opt, err, sizeof(err));
 	return target;
 }
 
@@ -229,7 +231,7 @@ static void test_no_hello(void **state)
 	(void)state;
 	assert_null(open_fake(FAKE_SILENT));
 	assert_said("no hello from the command 'exec ");
-	assert_said("' within 10 s: ");
+	assert_said("' within 3 s: ");
 }
 
 /* ---- in flight ---- */
