@@ -33,6 +33,9 @@ static const struct vm_cause map_count = { .text = "too many mappings",
 					   .resource = true };
 static const struct vm_cause too_long = { .text = "longer than TASK_SIZE",
 					  .basis = "mm/mmap.c __get_unmapped_area()" };
+static const struct vm_cause reads_as_error = { .text = "address reads as an error",
+						.basis = "mm/mmap.c __get_unmapped_area(): "
+							 "IS_ERR_VALUE()" };
 static const struct vm_cause beyond = { .text = "range ends beyond TASK_SIZE",
 					.basis = "mm/mmap.c __get_unmapped_area()" };
 static const struct vm_cause unaligned = { .text = "address not page aligned",
@@ -204,7 +207,9 @@ static void map_fixed(struct vm_rule *r, const struct vm_map_request *q)
 {
 	uint64_t task = r->info->layout.task_size, end = q->addr + q->len;
 
-	if (vm_fails(r, vm_is(q->addr > task - q->len), ENOMEM, &beyond) ||
+	/* -4095 to -1: what the search returns is the address, and taken for its error */
+	if (vm_fails(r, vm_is(q->addr >= (uint64_t)-4095), (int)-q->addr, &reads_as_error) ||
+	    vm_fails(r, vm_is(q->addr > task - q->len), ENOMEM, &beyond) ||
 	    vm_fails(r, vm_is(vm_unaligned(r, q->addr)), EINVAL, &unaligned) ||
 	    vm_fails(r, vm_below_min_addr(r, q->addr), EPERM, &min_addr))
 		return;

@@ -99,7 +99,7 @@ static bool change_result(struct vm_event *e, enum field field, uint64_t page_si
 		if (e->status != VM_STATUS_DONE || !failed(e))
 			return false;
 		e->result = vm_call_desc(e->sc.op)->returns_addr ? (int64_t)e->sc.arg[0] : 0;
-		return true;
+		return !failed(e); /* an address may read as the error that it is */
 	case RESULT_VALUE:
 		if ((e->status != VM_STATUS_DONE && e->status != VM_STATUS_FAULTED) || failed(e))
 			return false;

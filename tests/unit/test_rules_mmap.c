@@ -41,6 +41,8 @@ static void test_order(void **state)
 	BOTH_SAY(b, "mmap p4+0 rw private", "EBADF (no file, not anonymous)");
 	BOTH_SAY(b, "mmap p4[1b]+0 rw anon private", "EINVAL (length is 0)");
 	BOTH_SAY(b, "mmap task[1b]+4 rw anon private", "ENOMEM (range ends beyond TASK_SIZE)");
+	BOTH_SAY(b, "mmap null[-4b]+1 rw anon private", "EINTR (address reads as an error)");
+	BOTH_SAY(b, "mmap null[-1]+1 rw anon private", "ENOMEM (range ends beyond TASK_SIZE)");
 	BOTH_SAY(b, "mmap null[1b]+4 rw anon private", "EINVAL (address not page aligned)");
 	BOTH_SAY(b, "mmap null[1]+4 rw anon private noreplace",
 		 "EPERM (address below mmap_min_addr)");
