@@ -2,6 +2,7 @@
 /* The rows of the table of calls, and what each call may touch. */
 #include <linux/mman.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "harness/program/call_table.h"
@@ -23,6 +24,13 @@ static const struct vm_word mremap_words[] = {
 	{ "maymove", MREMAP_MAYMOVE },
 	{ "fixed", MREMAP_FIXED },
 	{ "dontunmap", MREMAP_DONTUNMAP },
+	{ NULL, 0 },
+};
+
+static const struct vm_word msync_words[] = {
+	{ "async", MS_ASYNC },
+	{ "invalidate", MS_INVALIDATE },
+	{ "sync", MS_SYNC },
 	{ NULL, 0 },
 };
 
@@ -154,6 +162,17 @@ static void mseal_footprint(const struct vm_syscall *sc, const struct vm_layout 
 }
 
 /*
+ * Calls that walk what is mapped in a range and change nothing there: a start that is not aligned
+ * and an end that wraps are refused. 6.12 mm/msync.c.
+ */
+static void walk_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			   struct vm_range range[2])
+{
+	if (page_aligned(sc->arg[0], layout))
+		range[0] = flat_range(sc->arg[0], page_up(sc->arg[1], layout));
+}
+
+/*
  * The pages that the byte range overlaps. At TASK_SIZE the processor or the page tables stop a
  * touch, so what lies beyond (and a range that wraps passes there) is never reached.
  */
@@ -253,6 +272,11 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 		.name = "truncate", .nr = SYS_ftruncate, .nargs = 2,
 		.arg = { OBJECT("object"), LEN("len") },
 		.syntax = "%o %l", .footprint = no_footprint,
+	},
+	[VM_OP_MSYNC] = {
+		.name = "msync", .nr = SYS_msync, .nargs = 3,
+		.arg = { ADDR("addr"), LEN("len"), FLAGS(msync_words, UINT32_MAX) },
+		.syntax = "%r %f", .footprint = walk_footprint,
 	},
 };
 

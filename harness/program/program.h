@@ -46,6 +46,7 @@ enum vm_op {
 	VM_OP_WRITE,
 	VM_OP_FILL,
 	VM_OP_TRUNCATE,
+	VM_OP_MSYNC,
 	VM_OP_COUNT
 };
 

@@ -14,6 +14,7 @@ static const struct {
 	[VM_OP_WRITE] = { "touch", vm_rule_touch },
 	[VM_OP_FILL] = { "touch", vm_rule_touch },
 	[VM_OP_TRUNCATE] = { "truncate", vm_rule_truncate },
+	[VM_OP_MSYNC] = { "msync", vm_rule_msync },
 };
 
 const char *vm_rule_name(uint8_t op)

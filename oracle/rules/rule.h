@@ -150,5 +150,6 @@ void vm_rule_mprotect(struct vm_rule *r);
 void vm_rule_mseal(struct vm_rule *r);
 void vm_rule_touch(struct vm_rule *r); /* read, write, fill */
 void vm_rule_truncate(struct vm_rule *r);
+void vm_rule_msync(struct vm_rule *r);
 
 #endif
