@@ -241,6 +241,10 @@ void vm_inject_after(const struct vm_executor *ex, struct vm_event *e)
 	case VM_INJECT_WRONG_ERRNO:
 		wrong_errno(e);
 		break;
+	case VM_INJECT_RESIDENCE_WRONG:
+		if (e->sc.op == VM_OP_MINCORE && e->result >= 0)
+			e->result ^= 1;
+		break;
 	case VM_INJECT_RIGHTS_IGNORED:
 		rights_ignored(ex, e);
 		break;

@@ -30,6 +30,8 @@ static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
 				       "a write to a page without the write right succeeds" },
 	[VM_INJECT_SEAL_LOST] = { "seal-lost",
 				  "sealing pages next to sealed ones takes the seal from those" },
+	[VM_INJECT_RESIDENCE_WRONG] = { "residence-wrong",
+					"mincore is wrong about the first page of its range" },
 };
 
 const struct vm_inject_desc *vm_inject_desc(size_t fault)

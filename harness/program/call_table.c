@@ -34,6 +34,13 @@ static const struct vm_word msync_words[] = {
 	{ NULL, 0 },
 };
 
+/* Where the vector is: see harness/executor/calls/run_mincore.c. */
+static const struct vm_word mincore_words[] = {
+	{ "novec", VM_MINCORE_NO_VECTOR },
+	{ "rovec", VM_MINCORE_READ_ONLY },
+	{ NULL, 0 },
+};
+
 static const struct vm_word no_words[] = { { NULL, 0 } };
 
 #define MMAP_LEGAL                                                                                 \
@@ -172,6 +179,14 @@ static void walk_footprint(const struct vm_syscall *sc, const struct vm_layout *
 		range[0] = flat_range(sc->arg[0], page_up(sc->arg[1], layout));
 }
 
+/* sys_mincore() refuses a range that is not below TASK_SIZE before it looks. 6.12 mm/mincore.c. */
+static void mincore_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			      struct vm_range range[2])
+{
+	if (page_aligned(sc->arg[0], layout) && sc->arg[1] <= layout->task_size)
+		range[0] = user_range(sc->arg[0], page_up(sc->arg[1], layout), layout);
+}
+
 /*
  * The pages that the byte range overlaps. At TASK_SIZE the processor or the page tables stop a
  * touch, so what lies beyond (and a range that wraps passes there) is never reached.
@@ -277,6 +292,12 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 		.name = "msync", .nr = SYS_msync, .nargs = 3,
 		.arg = { ADDR("addr"), LEN("len"), FLAGS(msync_words, UINT32_MAX) },
 		.syntax = "%r %f", .footprint = walk_footprint,
+	},
+	[VM_OP_MINCORE] = {
+		.name = "mincore", .nr = -1, .nargs = 3,
+		.arg = { ADDR("addr"), LEN("len"),
+			 FLAGS(mincore_words, VM_MINCORE_NO_VECTOR | VM_MINCORE_READ_ONLY) },
+		.syntax = "%r %w", .footprint = mincore_footprint,
 	},
 };
 

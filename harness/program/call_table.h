@@ -15,6 +15,10 @@ enum vm_arg_kind {
 	VM_ARG_OFFSET, /* where in it: a quantity */
 };
 
+/* mincore's flags: what is wrong with the vector; none: it is as long as it must be. */
+#define VM_MINCORE_NO_VECTOR 1u /* not a user address */
+#define VM_MINCORE_READ_ONLY 2u /* a user address that cannot be written */
+
 struct vm_word {
 	const char *name;
 	uint32_t bits;

@@ -15,6 +15,8 @@
 #define VM_NAME_SLOTS	     16	 /* slot 0 means "no name"; slots 1..15 print as a..o */
 #define VM_ARENA_PAGES	     128 /* pages that pN can name; more of the arena by [2pmd], [1pud] */
 #define VM_TOUCH_MAX_PAGES   256 /* a touch or fill of more pages is withheld (bounds memory) */
+#define VM_MINCORE_MAX_PAGES 256 /* the vector of a longer mincore cannot be written */
+#define VM_MINCORE_BITS	     62	 /* pages that its result shows */
 #define VM_NO_ADDR	     ((uint64_t)-1)
 
 /*
@@ -47,6 +49,7 @@ enum vm_op {
 	VM_OP_FILL,
 	VM_OP_TRUNCATE,
 	VM_OP_MSYNC,
+	VM_OP_MINCORE,
 	VM_OP_COUNT
 };
 

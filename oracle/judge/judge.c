@@ -98,6 +98,7 @@ static void look(struct vm_judge *j)
 {
 	const struct vm_snapshot *snap = &j->e->after;
 
+	j->present = snap->mask & VM_SEEN_CONTENTS ? snap : NULL;
 	if (snap->mask & VM_SEEN_MAPS) {
 		vm_check_views(j, snap);
 		vm_adopt(j, snap);

@@ -33,6 +33,9 @@ static bool result_matches(const struct vm_judge *j, const struct vm_outcome *o)
 		return e->status == VM_STATUS_DONE && e->result == o->value;
 	case VM_RESULT_ERRNO:
 		return errno_of(e, &err) && err == o->value;
+	case VM_RESULT_BITS:
+		return e->status == VM_STATUS_DONE && e->result >= 0 &&
+		       ((uint64_t)e->result & o->len) == (uint64_t)o->value;
 	case VM_RESULT_CHOSEN:
 		return e->status == VM_STATUS_DONE && !errno_of(e, &err) &&
 		       chosen_fits(j, o, (uint64_t)e->result);
@@ -51,6 +54,7 @@ static void run_rule(struct vm_judge *j, const struct vm_profile *p, bool docume
 			     .p = p,
 			     .call = j->e->call,
 			     .documented = documented,
+			     .seen = j->present,
 			     .work = j->work,
 			     .objects = &j->scratch->objects,
 			     .out = out };

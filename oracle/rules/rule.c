@@ -15,6 +15,7 @@ static const struct {
 	[VM_OP_FILL] = { "touch", vm_rule_touch },
 	[VM_OP_TRUNCATE] = { "truncate", vm_rule_truncate },
 	[VM_OP_MSYNC] = { "msync", vm_rule_msync },
+	[VM_OP_MINCORE] = { "mincore", vm_rule_mincore },
 };
 
 const char *vm_rule_name(uint8_t op)
@@ -102,6 +103,12 @@ void vm_succeeds_chosen(struct vm_rule *r, uint64_t len)
 {
 	if (!r->failed)
 		add(r, VM_RESULT_CHOSEN, 0)->len = len;
+}
+
+void vm_succeeds_bits(struct vm_rule *r, uint64_t value, uint64_t mask)
+{
+	if (!r->failed)
+		add(r, VM_RESULT_BITS, (int64_t)value)->len = mask;
 }
 
 void vm_silent(struct vm_rule *r, const char *why)

@@ -22,6 +22,7 @@ enum vm_result_kind {
 	VM_RESULT_VALUE,  /* just `value` */
 	VM_RESULT_ERRNO,  /* -value */
 	VM_RESULT_CHOSEN, /* the start of `len` bytes that the kernel chose: page aligned, free */
+	VM_RESULT_BITS,	  /* the bits of `len` are those of `value`; the others are not known */
 	VM_RESULT_FAULT,  /* a touch: `value` pages done, then signo/sigcode (sigcode -1: any) */
 };
 
@@ -67,6 +68,8 @@ struct vm_rule {
 	 */
 	bool documented;
 	bool failed;
+	/* The look just before the call, if it showed which pages are present; else NULL. */
+	const struct vm_snapshot *seen;
 	struct vm_effect done;	    /* effects of the steps already made */
 	uint8_t licence;	    /* of a failure from here on */
 	const char *what;	    /* wording for it */
@@ -96,6 +99,7 @@ void vm_does(struct vm_rule *r, const struct vm_step *step);
 /* Success, with what is done as effect. Nothing is added if a check certainly failed before. */
 void vm_succeeds(struct vm_rule *r, int64_t value);
 void vm_succeeds_chosen(struct vm_rule *r, uint64_t len);
+void vm_succeeds_bits(struct vm_rule *r, uint64_t value, uint64_t mask);
 
 /* The rule does not know. */
 void vm_silent(struct vm_rule *r, const char *why);
@@ -151,5 +155,6 @@ void vm_rule_mseal(struct vm_rule *r);
 void vm_rule_touch(struct vm_rule *r); /* read, write, fill */
 void vm_rule_truncate(struct vm_rule *r);
 void vm_rule_msync(struct vm_rule *r);
+void vm_rule_mincore(struct vm_rule *r);
 
 #endif

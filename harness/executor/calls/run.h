@@ -20,4 +20,13 @@ int vm_run_object(uint64_t object);
  */
 void vm_run_touch(const struct vm_executor *ex, struct vm_event *e, uint64_t from);
 
+/*
+ * mincore(2). The result of success is a bitmap: bit i says that page i of the range is resident,
+ * for the first VM_MINCORE_BITS pages.
+ */
+void vm_run_mincore(const struct vm_executor *ex, struct vm_event *e);
+
+/* A call whose row has no system call number. Fills in status and result. */
+void vm_run_special(const struct vm_executor *ex, struct vm_event *e);
+
 #endif
