@@ -105,6 +105,12 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 		put_span(m, call, vm_span_aimed(m));
 		call->arg[2].bits = vm_aim_prot(m);
 		break;
+	case VM_OP_PKEY_MPROTECT:
+		put_span(m, call, vm_span_aimed(m));
+		call->arg[2].bits = vm_aim_prot(m);
+		call->arg[3].bits = vm_rng_chance(&m->rng, 85) ? UINT32_MAX
+							       : vm_rng_below(&m->rng, 17);
+		break;
 	case VM_OP_MSEAL:
 		put_span(m, call,
 			 vm_rng_chance(&m->rng, 60) ? vm_span_inside(m) : vm_span_aimed(m));
@@ -140,7 +146,7 @@ void vm_aim_call(struct vm_mutator *m, struct vm_call *call)
 	static const uint8_t weight[VM_OP_COUNT] = {
 		[VM_OP_MMAP] = 20, [VM_OP_MUNMAP] = 10, [VM_OP_MREMAP] = 32, [VM_OP_MPROTECT] = 12,
 		[VM_OP_MSEAL] = 6, [VM_OP_READ] = 4,	[VM_OP_WRITE] = 5,   [VM_OP_FILL] = 11,
-		[VM_OP_TRUNCATE] = 3, [VM_OP_MSYNC] = 1, [VM_OP_MINCORE] = 1,
+		[VM_OP_TRUNCATE] = 3, [VM_OP_MSYNC] = 1, [VM_OP_MINCORE] = 1, [VM_OP_PKEY_MPROTECT] = 2,
 	};
 	const struct vm_model_area *areas;
 	uint8_t op = (uint8_t)vm_rng_weighted(&m->rng, weight, VM_OP_COUNT);

@@ -41,6 +41,12 @@ static const struct vm_word mincore_words[] = {
 	{ NULL, 0 },
 };
 
+/* The key of pkey_mprotect: a number, or -1. */
+static const struct vm_word key_words[] = {
+	{ "nokey", UINT32_MAX },
+	{ NULL, 0 },
+};
+
 static const struct vm_word no_words[] = { { NULL, 0 } };
 
 #define MMAP_LEGAL                                                                                 \
@@ -298,6 +304,11 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 		.arg = { ADDR("addr"), LEN("len"),
 			 FLAGS(mincore_words, VM_MINCORE_NO_VECTOR | VM_MINCORE_READ_ONLY) },
 		.syntax = "%r %w", .footprint = mincore_footprint,
+	},
+	[VM_OP_PKEY_MPROTECT] = {
+		.name = "pkey_mprotect", .nr = SYS_pkey_mprotect, .nargs = 4,
+		.arg = { ADDR("addr"), LEN("len"), PROT("prot"), FLAGS(key_words, UINT32_MAX) },
+		.syntax = "%r %p %f", .footprint = mprotect_footprint,
 	},
 };
 

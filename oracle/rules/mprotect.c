@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mprotect(2). mm/mprotect.c do_mprotect_pkey(), mprotect_fixup(). */
+/* mprotect(2), pkey_mprotect(2). mm/mprotect.c do_mprotect_pkey(), mprotect_fixup(). */
 #include "oracle/rules/rule.h"
 
 #include <errno.h>
@@ -15,6 +15,8 @@ static const struct vm_cause wraps = { .text = "range wraps",
 				       .basis = "mm/mprotect.c do_mprotect_pkey()" };
 static const struct vm_cause bad_prot = { .text = "unknown protection bits",
 					  .basis = "arch_validate_prot()" };
+static const struct vm_cause no_key = { .text = "key is not allocated",
+					.basis = "mm_pkey_is_allocated()" };
 static const struct vm_cause no_map = { .text = "start is not mapped",
 					.basis = "mm/mprotect.c do_mprotect_pkey()" };
 static const struct vm_cause no_grow = {
@@ -113,6 +115,16 @@ static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 	vm_succeeds(r, 0);
 }
 
+/* Key 0 is every process' where there are keys; others would have to be allocated. */
+static bool key_missing(const struct vm_rule *r)
+{
+	uint64_t key = r->sc->arg[3];
+
+	if (r->sc->op != VM_OP_PKEY_MPROTECT || key == UINT32_MAX)
+		return false;
+	return key || !(r->info->features & VM_HAS_PKU);
+}
+
 void vm_rule_mprotect(struct vm_rule *r)
 {
 	uint64_t start = r->sc->arg[0], len = vm_page_align(r, r->sc->arg[1]), end = start + len;
@@ -128,7 +140,8 @@ void vm_rule_mprotect(struct vm_rule *r)
 		return;
 	}
 	if (vm_stops(r, vm_is(end <= start), ENOMEM, &wraps) ||
-	    vm_fails(r, vm_is(prot & ~known), EINVAL, &bad_prot))
+	    vm_fails(r, vm_is(prot & ~known), EINVAL, &bad_prot) ||
+	    vm_fails(r, vm_is(key_missing(r)), EINVAL, &no_key))
 		return;
 	if (grows) {
 		/* no mapping here grows; that the range is mapped at its start is looked at first

@@ -16,6 +16,7 @@ static const struct {
 	[VM_OP_TRUNCATE] = { "truncate", vm_rule_truncate },
 	[VM_OP_MSYNC] = { "msync", vm_rule_msync },
 	[VM_OP_MINCORE] = { "mincore", vm_rule_mincore },
+	[VM_OP_PKEY_MPROTECT] = { "mprotect", vm_rule_mprotect },
 };
 
 const char *vm_rule_name(uint8_t op)

@@ -150,7 +150,7 @@ uint8_t vm_mode_of_prot(uint64_t prot);
 void vm_rule_mmap(struct vm_rule *r);
 void vm_rule_munmap(struct vm_rule *r);
 void vm_rule_mremap(struct vm_rule *r);
-void vm_rule_mprotect(struct vm_rule *r);
+void vm_rule_mprotect(struct vm_rule *r); /* pkey_mprotect too */
 void vm_rule_mseal(struct vm_rule *r);
 void vm_rule_touch(struct vm_rule *r); /* read, write, fill */
 void vm_rule_truncate(struct vm_rule *r);
