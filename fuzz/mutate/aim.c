@@ -91,6 +91,20 @@ static void aim_mmap(struct vm_mutator *m, struct vm_call *call)
 		vm_aim_name(m, call);
 }
 
+static void aim_remap(struct vm_mutator *m, struct vm_call *call)
+{
+	struct vm_span s;
+
+	if (!vm_rng_chance(&m->rng, 85) || !vm_span_shared(m, &s))
+		s = vm_span_aimed(m);
+	put_span(m, call, s);
+	call->arg[3].len.pages = (int32_t)vm_rng_below(&m->rng, 2 * VM_OBJECT_PAGES);
+	if (vm_rng_chance(&m->rng, 3))
+		call->arg[2].bits = vm_aim_prot(m);
+	if (vm_rng_chance(&m->rng, 10))
+		call->arg[4].bits = 1ull << vm_rng_below(&m->rng, 32);
+}
+
 void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 {
 	*call = (struct vm_call){ .op = op };
@@ -110,6 +124,9 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 		call->arg[2].bits = vm_aim_prot(m);
 		call->arg[3].bits = vm_rng_chance(&m->rng, 85) ? UINT32_MAX
 							       : vm_rng_below(&m->rng, 17);
+		break;
+	case VM_OP_REMAP_FILE_PAGES:
+		aim_remap(m, call);
 		break;
 	case VM_OP_MSEAL:
 		put_span(m, call,
@@ -147,6 +164,7 @@ void vm_aim_call(struct vm_mutator *m, struct vm_call *call)
 		[VM_OP_MMAP] = 20, [VM_OP_MUNMAP] = 10, [VM_OP_MREMAP] = 32, [VM_OP_MPROTECT] = 12,
 		[VM_OP_MSEAL] = 6, [VM_OP_READ] = 4,	[VM_OP_WRITE] = 5,   [VM_OP_FILL] = 11,
 		[VM_OP_TRUNCATE] = 3, [VM_OP_MSYNC] = 1, [VM_OP_MINCORE] = 1, [VM_OP_PKEY_MPROTECT] = 2,
+		[VM_OP_REMAP_FILE_PAGES] = 2,
 	};
 	const struct vm_model_area *areas;
 	uint8_t op = (uint8_t)vm_rng_weighted(&m->rng, weight, VM_OP_COUNT);

@@ -173,13 +173,13 @@ static void rights_ignored(const struct vm_executor *ex, struct vm_event *e)
 		close(fd);
 }
 
-/* munmap, mprotect and pkey_mprotect that would have had something to do. */
+/* munmap, mprotect and their like that would have had something to do. */
 static bool success_for_nothing(const struct vm_executor *ex, struct vm_event *e)
 {
 	struct vm_range range[2] = { { 0, 0 }, { 0, 0 } };
 
 	if (e->sc.op != VM_OP_MUNMAP && e->sc.op != VM_OP_MPROTECT &&
-	    e->sc.op != VM_OP_PKEY_MPROTECT)
+	    e->sc.op != VM_OP_PKEY_MPROTECT && e->sc.op != VM_OP_REMAP_FILE_PAGES)
 		return false;
 	vm_call_desc(e->sc.op)->footprint(&e->sc, &ex->info.layout, range);
 	if (range[0].start >= range[0].end)

@@ -47,6 +47,11 @@ static const struct vm_word key_words[] = {
 	{ NULL, 0 },
 };
 
+static const struct vm_word remap_words[] = {
+	{ "nonblock", MAP_NONBLOCK },
+	{ NULL, 0 },
+};
+
 static const struct vm_word no_words[] = { { NULL, 0 } };
 
 #define MMAP_LEGAL                                                                                 \
@@ -98,6 +103,11 @@ static void mmap_footprint(const struct vm_syscall *sc, const struct vm_layout *
 static bool mmap_populates(const struct vm_syscall *sc)
 {
 	return sc->arg[3] & MAP_POPULATE;
+}
+
+static bool remap_populates(const struct vm_syscall *sc)
+{
+	return !sc->arg[2] && !(sc->arg[4] & MAP_NONBLOCK);
 }
 
 static bool always(const struct vm_syscall *sc)
@@ -191,6 +201,16 @@ static void mincore_footprint(const struct vm_syscall *sc, const struct vm_layou
 {
 	if (page_aligned(sc->arg[0], layout) && sc->arg[1] <= layout->task_size)
 		range[0] = user_range(sc->arg[0], page_up(sc->arg[1], layout), layout);
+}
+
+/* sys_remap_file_pages() rounds both start and size down. 6.12 mm/mmap.c. */
+static void remap_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			    struct vm_range range[2])
+{
+	uint64_t mask = ~(layout->page_size - 1);
+
+	if (!sc->arg[2])
+		range[0] = flat_range(sc->arg[0] & mask, sc->arg[1] & mask);
 }
 
 /*
@@ -309,6 +329,12 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 		.name = "pkey_mprotect", .nr = SYS_pkey_mprotect, .nargs = 4,
 		.arg = { ADDR("addr"), LEN("len"), PROT("prot"), FLAGS(key_words, UINT32_MAX) },
 		.syntax = "%r %p %f", .footprint = mprotect_footprint,
+	},
+	[VM_OP_REMAP_FILE_PAGES] = {
+		.name = "remap_file_pages", .nr = -1, .nargs = 5, .populates = remap_populates,
+		.arg = { ADDR("addr"), LEN("size"), PROT("prot"), LEN("offset"),
+			 FLAGS(remap_words, UINT32_MAX) },
+		.syntax = "%r %l %p %w", .footprint = remap_footprint,
 	},
 };
 

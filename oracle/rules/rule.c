@@ -17,6 +17,7 @@ static const struct {
 	[VM_OP_MSYNC] = { "msync", vm_rule_msync },
 	[VM_OP_MINCORE] = { "mincore", vm_rule_mincore },
 	[VM_OP_PKEY_MPROTECT] = { "mprotect", vm_rule_mprotect },
+	[VM_OP_REMAP_FILE_PAGES] = { "remap_file_pages", vm_rule_remap_file_pages },
 };
 
 const char *vm_rule_name(uint8_t op)

@@ -156,5 +156,6 @@ void vm_rule_touch(struct vm_rule *r); /* read, write, fill */
 void vm_rule_truncate(struct vm_rule *r);
 void vm_rule_msync(struct vm_rule *r);
 void vm_rule_mincore(struct vm_rule *r);
+void vm_rule_remap_file_pages(struct vm_rule *r);
 
 #endif

@@ -26,6 +26,9 @@ void vm_run_touch(const struct vm_executor *ex, struct vm_event *e, uint64_t fro
  */
 void vm_run_mincore(const struct vm_executor *ex, struct vm_event *e);
 
+/* remap_file_pages(2): its offset counts pages, that of the row is in bytes and rounded down. */
+void vm_run_remap_file_pages(const struct vm_executor *ex, struct vm_event *e);
+
 /* A call whose row has no system call number. Fills in status and result. */
 void vm_run_special(const struct vm_executor *ex, struct vm_event *e);
 

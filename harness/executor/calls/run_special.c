@@ -8,6 +8,9 @@ void vm_run_special(const struct vm_executor *ex, struct vm_event *e)
 	case VM_OP_MINCORE:
 		vm_run_mincore(ex, e);
 		break;
+	case VM_OP_REMAP_FILE_PAGES:
+		vm_run_remap_file_pages(ex, e);
+		break;
 	default:
 		vm_run_touch(ex, e, 0);
 		break;
