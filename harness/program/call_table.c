@@ -52,6 +52,21 @@ static const struct vm_word remap_words[] = {
 	{ NULL, 0 },
 };
 
+/* PR_SET_VMA_ANON_NAME: two names, or none to take it away. */
+static const struct vm_word name_words[] = {
+	{ "one", VM_NAME_ONE },
+	{ "two", VM_NAME_TWO },
+	{ "illegal", VM_NAME_ILLEGAL },
+	{ NULL, 0 },
+};
+
+/* PR_SET_MDWE */
+static const struct vm_word mdwe_words[] = {
+	{ "refuse", VM_MDWE_REFUSE },
+	{ "noinherit", VM_MDWE_NO_INHERIT },
+	{ NULL, 0 },
+};
+
 static const struct vm_word no_words[] = { { NULL, 0 } };
 
 #define MMAP_LEGAL                                                                                 \
@@ -195,6 +210,14 @@ static void walk_footprint(const struct vm_syscall *sc, const struct vm_layout *
 		range[0] = flat_range(sc->arg[0], page_up(sc->arg[1], layout));
 }
 
+/* madvise_set_anon_name() refuses as mseal does, and changes no page. 6.12 mm/madvise.c. */
+static void name_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			   struct vm_range range[2])
+{
+	if (page_aligned(sc->arg[0], layout))
+		range[0] = flat_range(sc->arg[0], page_up(sc->arg[1], layout));
+}
+
 /* sys_mincore() refuses a range that is not below TASK_SIZE before it looks. 6.12 mm/mincore.c. */
 static void mincore_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
 			      struct vm_range range[2])
@@ -231,7 +254,10 @@ static void touch_footprint(const struct vm_syscall *sc, const struct vm_layout 
 		range[0].end = page_up(addr + len, layout);
 }
 
-/* Calls on objects change mappings of them wherever they are, but no mapping of the executor's. */
+/*
+ * Calls on objects change mappings of them wherever they are, but no mapping of the executor's;
+ * others change none.
+ */
 static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
 			 struct vm_range range[2])
 {
@@ -335,6 +361,17 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 		.arg = { ADDR("addr"), LEN("size"), PROT("prot"), LEN("offset"),
 			 FLAGS(remap_words, UINT32_MAX) },
 		.syntax = "%r %l %p %w", .footprint = remap_footprint,
+	},
+	[VM_OP_NAME] = {
+		.name = "name", .nr = -1, .nargs = 3,
+		.arg = { ADDR("addr"), LEN("len"),
+			 FLAGS(name_words, VM_NAME_ONE | VM_NAME_TWO | VM_NAME_ILLEGAL) },
+		.syntax = "%r %w", .footprint = name_footprint,
+	},
+	[VM_OP_MDWE] = {
+		.name = "mdwe", .nr = -1, .nargs = 1,
+		.arg = { FLAGS(mdwe_words, UINT32_MAX) },
+		.syntax = "%f", .footprint = no_footprint,
 	},
 };
 

@@ -19,6 +19,15 @@ enum vm_arg_kind {
 #define VM_MINCORE_NO_VECTOR 1u /* not a user address */
 #define VM_MINCORE_READ_ONLY 2u /* a user address that cannot be written */
 
+/* name: which; both is a third name. */
+#define VM_NAME_ONE	1u
+#define VM_NAME_TWO	2u
+#define VM_NAME_ILLEGAL 4u /* a name with a character that is not allowed */
+
+/* PR_MDWE_REFUSE_EXEC_GAIN, PR_MDWE_NO_INHERIT of <linux/prctl.h>; older headers lack them. */
+#define VM_MDWE_REFUSE	   1u
+#define VM_MDWE_NO_INHERIT 2u
+
 struct vm_word {
 	const char *name;
 	uint32_t bits;

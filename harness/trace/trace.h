@@ -26,6 +26,7 @@
 #define VM_HAS_PKU	     (1ull << 7)
 #define VM_IS_NAMESPACED     (1ull << 8) /* the executor has process and IPC namespaces of its own */
 #define VM_HAS_SWAP	     (1ull << 9) /* pages may leave memory while they are mapped */
+#define VM_HAS_ANON_NAME     (1ull << 10) /* CONFIG_ANON_VMA_NAME */
 /* Probes of behaviour (oracle/profiles/): run once, in a child, when the executor starts. */
 #define VM_PROBED_BEHAVIOUR (1ull << 16) /* the bits below mean something */
 #define VM_PROBE_DEST_KEPT                                                                         \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "oracle/judge/judge.h"
+#include "oracle/state/process.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,6 +150,8 @@ static void judge_call(struct vm_judge *j)
 		}
 	}
 	swap_states(j);
+	if (e->status == VM_STATUS_DONE)
+		vm_process_after(&j->before->process, &e->sc, e->result);
 	look(j);
 }
 

@@ -105,6 +105,13 @@ enum vm_tri vm_over_map_count(const struct vm_rule *r)
 	return r->s->n + 8 < r->info->max_map_count ? VM_NO : VM_MAYBE;
 }
 
+bool vm_mdwe_refuses(const struct vm_rule *r, uint8_t was, uint8_t now)
+{
+	if (!(r->s->process.mdwe & VM_MDWE_REFUSE) || !(now & VM_MODE_X))
+		return false;
+	return now & VM_MODE_W || !(was & VM_MODE_X);
+}
+
 uint8_t vm_mode_of_prot(uint64_t prot)
 {
 	return (prot & PROT_READ ? VM_MODE_R : 0) | (prot & PROT_WRITE ? VM_MODE_W : 0) |

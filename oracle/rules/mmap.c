@@ -46,6 +46,8 @@ static const struct vm_cause exists = { .text = "MAP_FIXED_NOREPLACE over a mapp
 					.basis = "mm/mmap.c do_mmap(); mmap(2)" };
 static const struct vm_cause bad_type = { .text = "neither MAP_SHARED nor MAP_PRIVATE",
 					  .basis = "mm/mmap.c do_mmap()" };
+static const struct vm_cause mdwe = { .text = "PR_SET_MDWE: writable and executable",
+				      .basis = "map_deny_write_exec(); PR_SET_MDWE(2const)" };
 static const struct vm_cause sealed = { .text = "sealed page in the destination",
 					.basis = "mm/vma.c vms_gather_munmap_vmas(); mseal.rst",
 					.seal = true };
@@ -155,10 +157,11 @@ static void map(struct vm_rule *r, const struct request *q, bool chosen)
 	}
 }
 
-/* do_mmap(), once there is an address: the type, and what the file allows. */
+/* do_mmap(), once there is an address: the type, what the file allows, and rights that go together. */
 static bool check_type(struct vm_rule *r, const struct request *q)
 {
 	uint64_t type = q->flags & MAP_TYPE_BITS, page = r->info->layout.page_size;
+	uint8_t mode = vm_mode_of_prot(q->prot);
 	/* MAP_SHARED_VALIDATE is for files only */
 	bool known = type == MAP_SHARED || type == MAP_PRIVATE ||
 		     (q->object && type == MAP_SHARED_VALIDATE_BITS);
@@ -174,7 +177,8 @@ static bool check_type(struct vm_rule *r, const struct request *q)
 	    vm_fails(r, vm_is(q->prot & PROT_WRITE && q->object == VM_OBJECT_R0), EACCES,
 		     &read_only))
 		return true;
-	return vm_fails(r, vm_is(!known), EINVAL, &bad_type);
+	return vm_fails(r, vm_is(!known), EINVAL, &bad_type) ||
+	       vm_fails(r, vm_is(vm_mdwe_refuses(r, mode, mode)), EACCES, &mdwe);
 }
 
 static void map_fixed(struct vm_rule *r, const struct request *q)

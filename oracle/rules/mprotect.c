@@ -29,6 +29,8 @@ static const struct vm_cause not_allowed = {
 	.text = "the file does not allow it",
 	.basis = "mm/mprotect.c do_mprotect_pkey(): VM_MAYWRITE"
 };
+static const struct vm_cause mdwe = { .text = "PR_SET_MDWE: executable, and writable or not before",
+				      .basis = "map_deny_write_exec(); PR_SET_MDWE(2const)" };
 static const struct vm_cause sealed = { .text = "sealed page in the range",
 					.basis = "mm/mprotect.c mprotect_fixup(); mseal.rst",
 					.seal = true };
@@ -93,6 +95,7 @@ static enum vm_tri may_not(const struct vm_area *a, uint64_t prot)
 static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 {
 	const struct vm_state *s = r->s;
+	uint8_t now = vm_mode_of_prot(r->sc->arg[2]);
 	uint64_t at = start;
 
 	r->licence = VM_DOCUMENTED;
@@ -101,6 +104,7 @@ static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 			return;
 		next = vm_state_vma_next(s, i);
 		if (vm_fails(r, may_not(&s->area[i], r->sc->arg[2]), EACCES, &not_allowed) ||
+		    vm_fails(r, vm_is(vm_mdwe_refuses(r, s->area[i].prot, now)), EACCES, &mdwe) ||
 		    vm_fails(r, s->area[i].sealed, EPERM, &sealed))
 			return;
 		if (r->sc->arg[2] & PROT_WRITE &&

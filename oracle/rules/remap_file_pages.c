@@ -23,6 +23,8 @@ static const struct vm_cause file_size = { .text = "offset and size beyond what 
 static const struct vm_cause memlock = { .text = "RLIMIT_MEMLOCK",
 					 .basis = "mm/mmap.c do_mmap(): mlock_future_ok()",
 					 .resource = true };
+static const struct vm_cause mdwe = { .text = "PR_SET_MDWE: writable and executable",
+				      .basis = "map_deny_write_exec(); PR_SET_MDWE(2const)" };
 static const struct vm_cause sealed = { .text = "sealed page in the range",
 					.basis = "mm/vma.c vms_gather_munmap_vmas(); mseal.rst",
 					.seal = true };
@@ -91,6 +93,7 @@ static void map_again(struct vm_rule *r, const struct vm_area *a, uint64_t start
 	     vm_fails(r, VM_MAYBE, EAGAIN, &memlock)) ||
 	    vm_fails(r, vm_is(pgoff + size / page > (uint64_t)INT64_MAX / page), EOVERFLOW,
 		     &file_size) ||
+	    vm_fails(r, vm_is(vm_mdwe_refuses(r, a->prot, a->prot)), EACCES, &mdwe) ||
 	    vm_fails_split(r, vm_state_sealed(r->s, start, start + size), EPERM, &sealed, start,
 			   start + size))
 		return;

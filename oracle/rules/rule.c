@@ -17,6 +17,8 @@ static const struct {
 	[VM_OP_MSYNC] = { "msync", vm_rule_msync },
 	[VM_OP_MINCORE] = { "mincore", vm_rule_mincore },
 	[VM_OP_PKEY_MPROTECT] = { "mprotect", vm_rule_mprotect },
+	[VM_OP_NAME] = { "name", vm_rule_name_area },
+	[VM_OP_MDWE] = { "mdwe", vm_rule_mdwe },
 	[VM_OP_REMAP_FILE_PAGES] = { "remap_file_pages", vm_rule_remap_file_pages },
 };
 

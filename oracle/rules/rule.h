@@ -144,6 +144,12 @@ enum vm_tri vm_over_rlimit(const struct vm_rule *r, uint64_t pages);
 /* Are there (nearly) as many VMAs as vm.max_map_count allows? */
 enum vm_tri vm_over_map_count(const struct vm_rule *r);
 
+/*
+ * Does PR_SET_MDWE refuse a VMA with the rights `now` that had the rights `was` (VM_MODE_*; a new
+ * one: the same)? include/linux/mman.h map_deny_write_exec().
+ */
+bool vm_mdwe_refuses(const struct vm_rule *r, uint8_t was, uint8_t now);
+
 /* The prot bits of a VMA for a PROT_* argument. */
 uint8_t vm_mode_of_prot(uint64_t prot);
 
@@ -156,6 +162,8 @@ void vm_rule_touch(struct vm_rule *r); /* read, write, fill */
 void vm_rule_truncate(struct vm_rule *r);
 void vm_rule_msync(struct vm_rule *r);
 void vm_rule_mincore(struct vm_rule *r);
+void vm_rule_mdwe(struct vm_rule *r);
+void vm_rule_name_area(struct vm_rule *r);
 void vm_rule_remap_file_pages(struct vm_rule *r);
 
 #endif

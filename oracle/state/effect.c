@@ -63,6 +63,8 @@ static void change_areas(const struct vm_step *st, struct vm_state *s)
 	for (i = vm_state_from(s, st->start); i < s->n && s->area[i].start < st->end; i++) {
 		if (st->kind == VM_STEP_SEAL)
 			s->area[i].sealed = VM_YES;
+		else if (st->kind == VM_STEP_NAME)
+			s->area[i].name = st->name;
 		else if (st->kind == VM_STEP_FLAGS)
 			change_flags(&s->area[i], st);
 		else
@@ -225,6 +227,7 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 		case VM_STEP_PROTECT:
 		case VM_STEP_SEAL:
 		case VM_STEP_FLAGS:
+		case VM_STEP_NAME:
 			change_areas(st, s);
 			break;
 		case VM_STEP_MOVE:

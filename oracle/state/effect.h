@@ -15,6 +15,7 @@ enum vm_step_kind {
 	VM_STEP_DUPLICATE, /* [start, end) maps the object at `to` once more (mremap, old_len 0) */
 	VM_STEP_SPLIT,	   /* VMAs may have been split at start and end, no page changed */
 	VM_STEP_FLAGS,	   /* mapped pages of [start, end): VmFlags `clear` go, `flags` come */
+	VM_STEP_NAME,	   /* mapped pages of [start, end) get `name` */
 	VM_STEP_RESIZE,	   /* `object` gets `end` bytes */
 	VM_STEP_FILL,	   /* pages of [start, end) get the tags of call `call` */
 	VM_STEP_WRITE,	   /* ... their first words */
@@ -29,6 +30,7 @@ struct vm_step {
 	bool chosen; /* the address that the kernel chose (its result) is added to start, end; MOVE:
 			to */
 	uint8_t call; /* FILL, WRITE: index of the call in the program */
+	uint8_t name; /* NAME: as vm_area.name */
 	uint64_t start, end, to;
 	uint32_t object;       /* MAP: VM_NO_OBJECT for anonymous memory; RESIZE */
 	uint64_t off;	       /* MAP: where in the object */

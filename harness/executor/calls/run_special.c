@@ -11,6 +11,12 @@ void vm_run_special(const struct vm_executor *ex, struct vm_event *e)
 	case VM_OP_REMAP_FILE_PAGES:
 		vm_run_remap_file_pages(ex, e);
 		break;
+	case VM_OP_NAME:
+		vm_run_name(e);
+		break;
+	case VM_OP_MDWE:
+		vm_run_mdwe(e);
+		break;
 	default:
 		vm_run_touch(ex, e, 0);
 		break;
