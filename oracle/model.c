@@ -45,7 +45,7 @@ const struct vm_target_info *vm_model_info(const struct vm_model *m)
 
 void vm_model_reset(struct vm_model *m)
 {
-	m->state.process = vm_process_fresh();
+	m->state.process = vm_process_fresh(&m->info.layout);
 	m->state.n = 0;
 	m->state.lost = false;
 	vm_objects_reset(&m->objects);
@@ -170,6 +170,9 @@ struct vm_addr vm_model_addr(const struct vm_model *m, uint64_t value)
 		a.base = VM_BASE_ARENA;
 		a.index = page < VM_ARENA_PAGES ? (uint8_t)page : VM_ARENA_PAGES - 1;
 		a.off = vm_model_quantity(m, off - a.index * l->page_size);
+	} else if (l->brk_base && value >= l->brk_base && value - l->brk_base < l->pud_size) {
+		a.base = VM_BASE_BRK;
+		a.off = vm_model_quantity(m, value - l->brk_base);
 	} else {
 		a.off = vm_model_quantity(m, value);
 	}
@@ -187,7 +190,8 @@ void vm_model_default_info(struct vm_target_info *info)
 					   .pud_size = 1ull << 30,
 					   .task_size = (1ull << 47) - 4096,
 					   .arena_base = 1ull << 45,
-					   .arena_size = 8ull << 30 };
+					   .arena_size = 8ull << 30,
+					   .brk_base = 5ull << 20 };
 	info->features = VM_HAS_MSEAL | VM_HAS_PROCMAP_QUERY | VM_HAS_PAGEMAP | VM_HAS_PROC_MEM |
 			 VM_HAS_SMAPS | VM_HAS_SMAPS_SEAL;
 	info->mmap_min_addr = info->hint_min_addr = 65536;

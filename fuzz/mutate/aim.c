@@ -135,6 +135,12 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 	case VM_OP_MDWE:
 		call->arg[0].bits = vm_rng_chance(&m->rng, 90) ? 1 : vm_rng_below(&m->rng, 8);
 		break;
+	case VM_OP_BRK:
+		call->arg[0].addr.base = VM_BASE_BRK;
+		call->arg[0].addr.off.pages = (int32_t)vm_rng_below(&m->rng, 16);
+		if (vm_rng_chance(&m->rng, 15))
+			call->arg[0].addr.off.bytes = (int64_t)vm_rng_below(&m->rng, 4096) - 2048;
+		break;
 	case VM_OP_MSEAL:
 		put_span(m, call,
 			 vm_rng_chance(&m->rng, 60) ? vm_span_inside(m) : vm_span_aimed(m));
@@ -172,6 +178,7 @@ void vm_aim_call(struct vm_mutator *m, struct vm_call *call)
 		[VM_OP_MSEAL] = 6, [VM_OP_READ] = 4,	[VM_OP_WRITE] = 5,   [VM_OP_FILL] = 11,
 		[VM_OP_TRUNCATE] = 3, [VM_OP_MSYNC] = 1, [VM_OP_MINCORE] = 1, [VM_OP_PKEY_MPROTECT] = 2,
 		[VM_OP_REMAP_FILE_PAGES] = 2, [VM_OP_NAME] = 1, [VM_OP_MDWE] = 1,
+		[VM_OP_BRK] = 3,
 	};
 	const struct vm_model_area *areas;
 	uint8_t op = (uint8_t)vm_rng_weighted(&m->rng, weight, VM_OP_COUNT);

@@ -11,10 +11,10 @@ static const struct {
 	uint8_t nops, nobjects;
 } versions[VM_BYTES_VERSION + 1] = {
 	[1] = { .nops = 8, .nobjects = 1 },
-	[2] = { .nops = 15, .nobjects = 5 },
+	[2] = { .nops = 16, .nobjects = 5 },
 };
 
-_Static_assert(VM_OP_COUNT == 15 && VM_OBJECT_COUNT == 5,
+_Static_assert(VM_OP_COUNT == 16 && VM_OBJECT_COUNT == 5,
 	       "a new opcode needs a new VM_BYTES_VERSION, see versions[]");
 
 #define CONTROL_LET	 0x0f
@@ -24,6 +24,7 @@ _Static_assert(VM_OP_COUNT == 15 && VM_OBJECT_COUNT == 5,
 #define BASE_NAME 0x80 /* ... 0x8f */
 #define BASE_NULL 0x90
 #define BASE_TASK 0x91
+#define BASE_BRK  0x92 /* from version 2 on */
 
 #define QTY_PARTS 0x80
 #define QTY_PAGES 0x01
@@ -39,6 +40,7 @@ _Static_assert(VM_OP_COUNT == 15 && VM_OBJECT_COUNT == 5,
 
 struct reader {
 	const uint8_t *at, *end;
+	unsigned int version;
 };
 
 /* A little-endian number; bytes that are missing read as 0. */
@@ -81,6 +83,8 @@ static struct vm_addr get_addr(struct reader *r)
 
 	if (base == BASE_TASK) {
 		addr.base = VM_BASE_TASK;
+	} else if (base == BASE_BRK && r->version > 1) {
+		addr.base = VM_BASE_BRK;
 	} else if (base == BASE_NULL || base == BASE_NAME) {
 		addr.base = VM_BASE_NULL;
 	} else if (base > BASE_NAME && base < BASE_NULL) {
@@ -161,7 +165,7 @@ static void get_call(struct reader *r, unsigned int version, struct vm_call *cal
 
 void vm_program_decode(const uint8_t *bytes, size_t len, struct vm_program *prog)
 {
-	struct reader r;
+	struct reader r = { .version = 0 };
 	unsigned int version;
 
 	memset(prog, 0, sizeof(*prog));
@@ -172,6 +176,7 @@ void vm_program_decode(const uint8_t *bytes, size_t len, struct vm_program *prog
 	version = (unsigned int)get(&r, 1);
 	if (!version || version > VM_BYTES_VERSION)
 		version = VM_BYTES_VERSION;
+	r.version = version;
 	prog->observe = (get(&r, 1) & 3) % VM_OBSERVE_COUNT;
 	get(&r, 2);
 	while (r.at < r.end && prog->ncalls < VM_PROGRAM_MAX_CALLS)
@@ -228,6 +233,9 @@ static void put_addr(struct writer *w, const struct vm_addr *addr)
 		break;
 	case VM_BASE_TASK:
 		put(w, BASE_TASK, 1);
+		break;
+	case VM_BASE_BRK:
+		put(w, BASE_BRK, 1);
 		break;
 	default:
 		put(w, BASE_NULL, 1);

@@ -218,6 +218,27 @@ static void name_footprint(const struct vm_syscall *sc, const struct vm_layout *
 		range[0] = flat_range(sc->arg[0], page_up(sc->arg[1], layout));
 }
 
+/*
+ * Growth takes a hole; a shrink unmaps from the new break to the old one, which is not known here:
+ * the whole place of the heap. What lies below the executor's own memory is refused; between that
+ * and the program's heap the executor's would be cut. 6.12 mm/mmap.c sys_brk().
+ */
+static void brk_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			  struct vm_range range[2])
+{
+	uint64_t addr = sc->arg[0], end = layout->brk_base + layout->pud_size;
+
+	if (addr < layout->page_size)
+		return;
+	range[0].start = addr < layout->brk_base || !layout->brk_base
+				 ? addr & ~(layout->page_size - 1)
+				 : layout->brk_base;
+	range[0].end = layout->brk_base ? (addr > end ? page_up(addr, layout) : end)
+					: layout->task_size;
+	if (addr > layout->task_size)
+		range[0].end = layout->task_size;
+}
+
 /* sys_mincore() refuses a range that is not below TASK_SIZE before it looks. 6.12 mm/mincore.c. */
 static void mincore_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
 			      struct vm_range range[2])
@@ -367,6 +388,11 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 		.arg = { ADDR("addr"), LEN("len"),
 			 FLAGS(name_words, VM_NAME_ONE | VM_NAME_TWO | VM_NAME_ILLEGAL) },
 		.syntax = "%r %w", .footprint = name_footprint,
+	},
+	[VM_OP_BRK] = {
+		.name = "brk", .nr = -1, .nargs = 1, .returns_addr = true,
+		.arg = { ADDR("addr") },
+		.syntax = "%a", .footprint = brk_footprint,
 	},
 	[VM_OP_MDWE] = {
 		.name = "mdwe", .nr = -1, .nargs = 1,

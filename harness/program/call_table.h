@@ -56,7 +56,7 @@ struct vm_call_desc {
 	/*
 	 * Text after the name; each directive takes the next arguments of its kinds. %r: ADDR and
 	 * LEN as a range; %p: PROT; %f: FLAGS joined by `|`, `0` for none; %w: FLAGS as words,
-	 * nothing for none; %g: as %r, and the flags' placement words (mmap); %m: ADDR, LEN, LEN,
+	 * nothing for none; %a: ADDR; %g: as %r, and the flags' placement words (mmap); %m: ADDR, LEN, LEN,
 	 * ADDR as a source, its lengths and a destination (mremap).
 	 */
 	const char *syntax;

@@ -54,6 +54,7 @@ enum vm_op {
 	VM_OP_REMAP_FILE_PAGES,
 	VM_OP_NAME,
 	VM_OP_MDWE,
+	VM_OP_BRK,
 	VM_OP_COUNT
 };
 
@@ -83,6 +84,7 @@ enum vm_base {
 	VM_BASE_NAME,  /* a..o: the address that a `let` call returned; 0 if it returned none */
 	VM_BASE_NULL,  /* null: address 0, so that null[...] says any absolute address */
 	VM_BASE_TASK,  /* task: TASK_SIZE */
+	VM_BASE_BRK,   /* brk: where the program's heap begins */
 	VM_BASE_COUNT
 };
 
@@ -116,6 +118,8 @@ struct vm_layout {
 	uint64_t page_size, pmd_size, pud_size;
 	uint64_t task_size;
 	uint64_t arena_base, arena_size;
+	/* The program's heap begins here, behind the executor's; 0 if it cannot have one. */
+	uint64_t brk_base;
 };
 
 /* One call with run-time values, as made or withheld. Argument order is the row's in call_table.c.

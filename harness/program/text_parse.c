@@ -296,6 +296,10 @@ static bool parse_args(struct vm_parser *p, struct draft *d)
 		case 'g':
 			ok = parse_range(p, d, *c == 'g');
 			break;
+		case 'a':
+			ok = vm_scan_addr(
+				p, &d->call->arg[vm_row_take(d->desc, VM_ARG_ADDR, &d->used)].addr);
+			break;
 		case 'm':
 			ok = parse_move(p, d);
 			break;

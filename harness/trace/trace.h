@@ -165,6 +165,12 @@ int vm_events_decode(const uint8_t *bytes, size_t len, struct vm_trace *trace, c
 size_t vm_info_encode(const struct vm_target_info *info, uint8_t *buf, size_t cap);
 int vm_info_decode(const uint8_t *buf, size_t len, struct vm_target_info *info);
 
+/*
+ * Set layout.brk_base by own[]: the end of the shared page that ends the executor's heap; 0 if there
+ * is none.
+ */
+void vm_info_find_heap(struct vm_target_info *info);
+
 /* ---- file.c ---- */
 
 /*

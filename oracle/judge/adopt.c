@@ -189,7 +189,7 @@ void vm_begin(struct vm_judge *j, const struct vm_event *start)
 	if (start)
 		return;
 	/* A fresh child holds the executor and nothing else. */
-	s->process = vm_process_fresh();
+	s->process = vm_process_fresh(&j->info->layout);
 	s->n = 0;
 	s->lost = false;
 	vm_objects_name(&j->scratch->objects, VM_OBJECT_PAGES * j->info->layout.page_size);

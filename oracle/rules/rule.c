@@ -18,6 +18,7 @@ static const struct {
 	[VM_OP_MINCORE] = { "mincore", vm_rule_mincore },
 	[VM_OP_PKEY_MPROTECT] = { "mprotect", vm_rule_mprotect },
 	[VM_OP_NAME] = { "name", vm_rule_name_area },
+	[VM_OP_BRK] = { "brk", vm_rule_brk },
 	[VM_OP_MDWE] = { "mdwe", vm_rule_mdwe },
 	[VM_OP_REMAP_FILE_PAGES] = { "remap_file_pages", vm_rule_remap_file_pages },
 };
@@ -57,6 +58,16 @@ bool vm_fails(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_caus
 	if (cond == VM_YES)
 		r->failed = true;
 	return cond == VM_YES && !r->documented;
+}
+
+bool vm_refuses(struct vm_rule *r, enum vm_tri cond, int64_t value, const struct vm_cause *cause)
+{
+	if (cond == VM_NO)
+		return false;
+	add(r, VM_RESULT_VALUE, value)->cause = cause;
+	if (cond == VM_YES)
+		r->failed = true;
+	return cond == VM_YES;
 }
 
 bool vm_fails_split(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_cause *cause,

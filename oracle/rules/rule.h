@@ -93,6 +93,9 @@ bool vm_stops(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_caus
 bool vm_fails_split(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_cause *cause,
 		    uint64_t start, uint64_t end);
 
+/* As vm_fails(), for a call that says that it failed by a value and no errno. */
+bool vm_refuses(struct vm_rule *r, enum vm_tri cond, int64_t value, const struct vm_cause *cause);
+
 /* Add a step to what is done, and show its effect in r->s. */
 void vm_does(struct vm_rule *r, const struct vm_step *step);
 
@@ -162,6 +165,7 @@ void vm_rule_touch(struct vm_rule *r); /* read, write, fill */
 void vm_rule_truncate(struct vm_rule *r);
 void vm_rule_msync(struct vm_rule *r);
 void vm_rule_mincore(struct vm_rule *r);
+void vm_rule_brk(struct vm_rule *r);
 void vm_rule_mdwe(struct vm_rule *r);
 void vm_rule_name_area(struct vm_rule *r);
 void vm_rule_remap_file_pages(struct vm_rule *r);

@@ -6,7 +6,7 @@
 #include "oracle/state/state.h"
 
 /* Before the first call. */
-struct vm_process vm_process_fresh(void);
+struct vm_process vm_process_fresh(const struct vm_layout *layout);
 
 /*
  * After a call that returned `result` (a value, or -errno). The result alone tells, so this holds

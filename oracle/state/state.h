@@ -57,6 +57,7 @@ struct vm_area {
 /* What is believed of the process besides its mappings: told by the results of calls alone. */
 struct vm_process {
 	uint8_t mdwe; /* PR_SET_MDWE: VM_MDWE_* bits */
+	uint64_t brk; /* the break */
 };
 
 struct vm_state {

@@ -492,7 +492,7 @@ static void test_print_into_little_room(void **state)
 static void test_print_syscall(void **state)
 {
 	const struct vm_layout layout = { 4096,	      2 << 20,	 1 << 30, (1ull << 47) - 4096,
-					  0x10000000, 1ull << 30 };
+					  0x10000000, 1ull << 30, 0 };
 	const struct {
 		struct vm_syscall sc;
 		const char *arena, *raw;

@@ -33,6 +33,9 @@ void vm_run_remap_file_pages(const struct vm_executor *ex, struct vm_event *e);
 void vm_run_name(struct vm_event *e);
 void vm_run_mdwe(struct vm_event *e);
 
+/* brk(2), past libc, which would make an errno of its result: the break after the call. */
+void vm_run_brk(struct vm_event *e);
+
 /* A call whose row has no system call number. Fills in status and result. */
 void vm_run_special(const struct vm_executor *ex, struct vm_event *e);
 
