@@ -49,6 +49,7 @@ void vm_model_reset(struct vm_model *m)
 	m->state.n = 0;
 	m->state.lost = false;
 	vm_objects_reset(&m->objects);
+	vm_objects_name(&m->objects, VM_OBJECT_PAGES * m->info.layout.page_size);
 	memset(m->names, 0, sizeof(m->names));
 }
 
@@ -86,6 +87,8 @@ int64_t vm_model_step(struct vm_model *m, const struct vm_call *call, unsigned i
 	const struct vm_outcome *o;
 	int64_t result;
 
+	if (vm_call_withheld(&sc, &m->info.layout, m->info.guard, m->info.nguard))
+		return 0;
 	vm_outcomes(&r);
 	vm_objects_truncate(&m->objects, objects);
 	if (!m->outcomes.n)

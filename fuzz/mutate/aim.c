@@ -80,6 +80,8 @@ static void aim_mmap(struct vm_mutator *m, struct vm_call *call)
 		flags |= MAP_FIXED_NOREPLACE;
 	if (how == ANY)
 		s = (struct vm_span){ 0, vm_span_arena(m).len };
+	if (vm_rng_chance(&m->rng, 5))
+		flags |= 1ull << vm_rng_below(&m->rng, 32);
 	if (vm_rng_chance(&m->rng, 2))
 		s.len = vm_len_nonsense(m);
 	put_span(m, call, s);
@@ -122,8 +124,8 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 	case VM_OP_PKEY_MPROTECT:
 		put_span(m, call, vm_span_aimed(m));
 		call->arg[2].bits = vm_aim_prot(m);
-		call->arg[3].bits = vm_rng_chance(&m->rng, 85) ? UINT32_MAX
-							       : vm_rng_below(&m->rng, 17);
+		call->arg[3].bits =
+			vm_rng_chance(&m->rng, 85) ? UINT32_MAX : vm_rng_below(&m->rng, 17);
 		break;
 	case VM_OP_REMAP_FILE_PAGES:
 		aim_remap(m, call);
@@ -174,10 +176,21 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 void vm_aim_call(struct vm_mutator *m, struct vm_call *call)
 {
 	static const uint8_t weight[VM_OP_COUNT] = {
-		[VM_OP_MMAP] = 20, [VM_OP_MUNMAP] = 10, [VM_OP_MREMAP] = 32, [VM_OP_MPROTECT] = 12,
-		[VM_OP_MSEAL] = 6, [VM_OP_READ] = 4,	[VM_OP_WRITE] = 5,   [VM_OP_FILL] = 11,
-		[VM_OP_TRUNCATE] = 3, [VM_OP_MSYNC] = 1, [VM_OP_MINCORE] = 1, [VM_OP_PKEY_MPROTECT] = 2,
-		[VM_OP_REMAP_FILE_PAGES] = 2, [VM_OP_NAME] = 1, [VM_OP_MDWE] = 1,
+		[VM_OP_MMAP] = 20,
+		[VM_OP_MUNMAP] = 10,
+		[VM_OP_MREMAP] = 32,
+		[VM_OP_MPROTECT] = 12,
+		[VM_OP_MSEAL] = 6,
+		[VM_OP_READ] = 4,
+		[VM_OP_WRITE] = 5,
+		[VM_OP_FILL] = 11,
+		[VM_OP_TRUNCATE] = 3,
+		[VM_OP_MSYNC] = 1,
+		[VM_OP_MINCORE] = 1,
+		[VM_OP_PKEY_MPROTECT] = 2,
+		[VM_OP_REMAP_FILE_PAGES] = 2,
+		[VM_OP_NAME] = 1,
+		[VM_OP_MDWE] = 1,
 		[VM_OP_BRK] = 3,
 	};
 	const struct vm_model_area *areas;

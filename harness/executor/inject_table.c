@@ -24,8 +24,8 @@ static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
 	[VM_INJECT_NEIGHBOUR_PROTECTED] = { "neighbour-protected",
 					    "mprotect changes one page too many" },
 	[VM_INJECT_WRONG_ERRNO] = { "wrong-errno", "a call that fails returns another errno" },
-	[VM_INJECT_SUCCESS_FOR_NOTHING] = { "success-for-nothing",
-					    "munmap, mprotect and their like return 0 and do nothing" },
+	[VM_INJECT_SUCCESS_FOR_NOTHING] = { "success-for-nothing", "munmap, mprotect and their "
+								   "like return 0 and do nothing" },
 	[VM_INJECT_RIGHTS_IGNORED] = { "rights-ignored",
 				       "a write to a page without the write right succeeds" },
 	[VM_INJECT_SEAL_LOST] = { "seal-lost",

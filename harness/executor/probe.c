@@ -112,8 +112,19 @@ static int has_anon_name(struct vm_executor *ex)
 {
 	volatile uint64_t *page = map_pages(ex, 1);
 
-	return !page || prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, page,
-			      ex->info.layout.page_size, "one");
+	return !page ||
+	       prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, page, ex->info.layout.page_size, "one");
+}
+
+/* smaps shows nh of a MAP_STACK mapping. */
+static int has_thp(struct vm_executor *ex)
+{
+	struct vm_observer *o = observer(ex, ex->ways);
+	void *at = mmap((void *)(uintptr_t)ex->info.layout.arena_base, ex->info.layout.page_size,
+			PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_STACK, -1, 0);
+
+	return !(at != MAP_FAILED && vm_observe_smaps(o) && o->nvma == 1 &&
+		 o->vma[0].flags >> VM_FLAG_NH & 1);
 }
 
 static bool probe(struct vm_executor *ex, int (*fn)(struct vm_executor *ex), uint64_t bit)
@@ -139,5 +150,6 @@ void vm_probe_all(struct vm_executor *ex)
 	probe(ex, has_smaps_seal, VM_HAS_SMAPS_SEAL);
 	probe(ex, has_pku, VM_HAS_PKU);
 	probe(ex, has_anon_name, VM_HAS_ANON_NAME);
+	probe(ex, has_thp, VM_HAS_THP);
 	ex->info.features |= vm_probe_behaviour(ex);
 }

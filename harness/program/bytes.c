@@ -101,12 +101,13 @@ static struct vm_addr get_addr(struct reader *r)
 static uint64_t get_flags(struct reader *r, const struct vm_arg_desc *desc)
 {
 	uint8_t mask = (uint8_t)get(r, 1);
-	uint64_t bits = mask & MORE ? get(r, 4) & desc->legal : 0;
+	uint64_t legal = r->version == 1 && desc->legal_v1 ? desc->legal_v1 : desc->legal;
+	uint64_t bits = mask & MORE ? get(r, 4) : 0;
 
 	for (unsigned int i = 0; desc->words[i].name; i++)
 		if (mask & 1u << i)
 			bits |= desc->words[i].bits;
-	return bits;
+	return bits & legal;
 }
 
 static uint64_t get_prot(struct reader *r)

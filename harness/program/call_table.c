@@ -69,9 +69,11 @@ static const struct vm_word mdwe_words[] = {
 
 static const struct vm_word no_words[] = { { NULL, 0 } };
 
-#define MMAP_LEGAL                                                                                 \
-	(MAP_ANONYMOUS | MAP_PRIVATE | MAP_SHARED | MAP_FIXED | MAP_FIXED_NOREPLACE |              \
-	 MAP_POPULATE | MAP_NORESERVE)
+/*
+ * All bits but those that no rule says enough about: a mapping that grows by itself, huge pages
+ * that may not be there, DAX, and locking.
+ */
+#define MMAP_LEGAL (UINT32_MAX & ~(uint32_t)(MAP_GROWSDOWN | MAP_HUGETLB | MAP_SYNC | MAP_LOCKED))
 
 static uint64_t page_up(uint64_t value, const struct vm_layout *layout)
 {
@@ -117,7 +119,7 @@ static void mmap_footprint(const struct vm_syscall *sc, const struct vm_layout *
 
 static bool mmap_populates(const struct vm_syscall *sc)
 {
-	return sc->arg[3] & MAP_POPULATE;
+	return (sc->arg[3] & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE;
 }
 
 static bool remap_populates(const struct vm_syscall *sc)
@@ -230,13 +232,12 @@ static void brk_footprint(const struct vm_syscall *sc, const struct vm_layout *l
 
 	if (addr < layout->page_size)
 		return;
-	range[0].start = addr < layout->brk_base || !layout->brk_base
-				 ? addr & ~(layout->page_size - 1)
-				 : layout->brk_base;
-	range[0].end = layout->brk_base ? (addr > end ? page_up(addr, layout) : end)
-					: layout->task_size;
-	if (addr > layout->task_size)
-		range[0].end = layout->task_size;
+	range[0].end = layout->task_size;
+	if (layout->brk_base && addr < layout->task_size)
+		range[0].end = addr <= end ? end : page_up(addr, layout);
+	if (layout->brk_base)
+		range[0].start = addr < layout->brk_base ? addr & ~(layout->page_size - 1)
+							 : layout->brk_base;
 }
 
 /* sys_mincore() refuses a range that is not below TASK_SIZE before it looks. 6.12 mm/mincore.c. */
@@ -289,34 +290,40 @@ static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *la
 
 #define ADDR(name)                                                                                 \
 	{                                                                                          \
-		name, VM_ARG_ADDR, NULL, 0, 0                                                      \
+		name, VM_ARG_ADDR, NULL, 0, 0, 0                                                   \
 	}
 #define LEN(name)                                                                                  \
 	{                                                                                          \
-		name, VM_ARG_LEN, NULL, 0, 0                                                       \
+		name, VM_ARG_LEN, NULL, 0, 0, 0                                                    \
 	}
 #define PROT(name)                                                                                 \
 	{                                                                                          \
-		name, VM_ARG_PROT, NULL, 0, 0                                                      \
+		name, VM_ARG_PROT, NULL, 0, 0, 0                                                   \
 	}
 #define FLAGS(words, bits)                                                                         \
 	{                                                                                          \
-		"flags", VM_ARG_FLAGS, words, bits, 0                                              \
+		"flags", VM_ARG_FLAGS, words, bits, 0, 0                                           \
 	}
 #define OBJECT(name)                                                                               \
 	{                                                                                          \
-		name, VM_ARG_OBJECT, NULL, 0, 0                                                    \
+		name, VM_ARG_OBJECT, NULL, 0, 0, 0                                                 \
 	}
 
 #define OFFSET(name, since)                                                                        \
 	{                                                                                          \
-		name, VM_ARG_OFFSET, NULL, 0, since                                                \
+		name, VM_ARG_OFFSET, NULL, 0, 0, since                                             \
+	}
+
+#define MMAP_LEGAL_V1 (MAP_ANONYMOUS | MAP_PRIVATE | MAP_SHARED | MAP_FIXED | MAP_FIXED_NOREPLACE)
+#define MMAP_FLAGS                                                                                 \
+	{                                                                                          \
+		"flags", VM_ARG_FLAGS, mmap_words, MMAP_LEGAL, MMAP_LEGAL_V1, 0                    \
 	}
 
 static const struct vm_call_desc table[VM_OP_COUNT] = {
 	[VM_OP_MMAP] = {
 		.name = "mmap", .nr = SYS_mmap, .nargs = 6, .returns_addr = true,
-		.arg = { ADDR("addr"), LEN("len"), PROT("prot"), FLAGS(mmap_words, MMAP_LEGAL),
+		.arg = { ADDR("addr"), LEN("len"), PROT("prot"), MMAP_FLAGS,
 			 OBJECT("object"), OFFSET("offset", 2) },
 		.syntax = "%g %p %o %w", .footprint = mmap_footprint, .populates = mmap_populates,
 	},

@@ -40,7 +40,8 @@ struct vm_arg_desc {
 	const struct vm_word *words;
 	/* VM_ARG_FLAGS: bits that a decoded program may have set; others are cleared. */
 	uint32_t legal;
-	uint8_t since; /* first version of the byte format that has it; 0: all */
+	uint32_t legal_v1; /* ... in version 1 of the byte format; 0: the same */
+	uint8_t since;	   /* first version of the byte format that has it; 0: all */
 };
 
 struct vm_call_desc {
@@ -56,8 +57,8 @@ struct vm_call_desc {
 	/*
 	 * Text after the name; each directive takes the next arguments of its kinds. %r: ADDR and
 	 * LEN as a range; %p: PROT; %f: FLAGS joined by `|`, `0` for none; %w: FLAGS as words,
-	 * nothing for none; %a: ADDR; %g: as %r, and the flags' placement words (mmap); %m: ADDR, LEN, LEN,
-	 * ADDR as a source, its lengths and a destination (mremap).
+	 * nothing for none; %a: ADDR; %g: as %r, and the flags' placement words (mmap); %m: ADDR,
+	 * LEN, LEN, ADDR as a source, its lengths and a destination (mremap).
 	 */
 	const char *syntax;
 	/*

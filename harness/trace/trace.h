@@ -25,8 +25,9 @@
 #define VM_HAS_SMAPS_SEAL    (1ull << 6) /* ... and they show `sl` (probed by sealing a page) */
 #define VM_HAS_PKU	     (1ull << 7)
 #define VM_IS_NAMESPACED     (1ull << 8) /* the executor has process and IPC namespaces of its own */
-#define VM_HAS_SWAP	     (1ull << 9) /* pages may leave memory while they are mapped */
+#define VM_HAS_SWAP	     (1ull << 9)  /* pages may leave memory while they are mapped */
 #define VM_HAS_ANON_NAME     (1ull << 10) /* CONFIG_ANON_VMA_NAME */
+#define VM_HAS_THP	     (1ull << 11) /* MAP_STACK gives VM_NOHUGEPAGE: 6.7, with THP */
 /* Probes of behaviour (oracle/profiles/): run once, in a child, when the executor starts. */
 #define VM_PROBED_BEHAVIOUR (1ull << 16) /* the bits below mean something */
 #define VM_PROBE_DEST_KEPT                                                                         \
@@ -166,8 +167,8 @@ size_t vm_info_encode(const struct vm_target_info *info, uint8_t *buf, size_t ca
 int vm_info_decode(const uint8_t *buf, size_t len, struct vm_target_info *info);
 
 /*
- * Set layout.brk_base by own[]: the end of the shared page that ends the executor's heap; 0 if there
- * is none.
+ * Set layout.brk_base by own[]: the end of the shared page that ends the executor's heap; 0 if
+ * there is none.
  */
 void vm_info_find_heap(struct vm_target_info *info);
 

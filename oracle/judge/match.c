@@ -17,7 +17,10 @@ static bool errno_of(const struct vm_event *e, int *err)
 static bool chosen_fits(const struct vm_judge *j, const struct vm_outcome *o, uint64_t addr)
 {
 	const struct vm_layout *l = &j->info->layout;
+	uint64_t below = (uint64_t)o->value;
 
+	if (below && (addr < 1u << 30 || addr + o->len > below))
+		return false;
 	return addr % l->page_size == 0 && o->len <= l->task_size &&
 	       addr <= l->task_size - o->len && addr >= j->info->mmap_min_addr &&
 	       !vm_state_any(j->before, addr, addr + o->len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * brk(2), the system call: it returns the break after it, the old one where it is refused. mm/mmap.c
- * sys_brk(), do_brk_flags().
+ * brk(2), the system call: it returns the break after it, the old one where it is refused.
+ * mm/mmap.c sys_brk(), do_brk_flags().
  */
 #include "oracle/rules/rule.h"
 

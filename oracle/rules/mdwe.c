@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* prctl(PR_SET_MDWE): what it forbids is in mmap.c and mprotect.c. kernel/sys.c prctl_set_mdwe(). */
+/* prctl(PR_SET_MDWE): what it forbids is in mmap.c and mprotect.c. kernel/sys.c prctl_set_mdwe().
+ */
 #include "oracle/rules/rule.h"
 
 #include <errno.h>

@@ -36,8 +36,7 @@ static bool was_present(const struct vm_snapshot *seen, uint64_t addr)
 static bool has_bytes(const struct vm_rule *r, const struct vm_area *a, uint64_t off)
 {
 	bool zero = false;
-	const struct vm_object_page *p =
-		vm_object_look(r->objects, a->object, a->anon, off, &zero);
+	const struct vm_object_page *p = vm_object_look(r->objects, a->object, a->anon, off, &zero);
 
 	return p && p->known && (p->content.head || (p->rest_known && p->content.rest));
 }
@@ -51,8 +50,8 @@ static enum vm_tri resident(const struct vm_rule *r, const struct vm_area *a, ui
 {
 	const struct vm_object *x = &r->objects->object[a->object];
 	uint64_t off = a->off + (addr - a->start);
-	bool stays = !(r->info->features & VM_HAS_SWAP) &&
-		     a->object != r->objects->named[VM_OBJECT_F0];
+	bool stays =
+		!(r->info->features & VM_HAS_SWAP) && a->object != r->objects->named[VM_OBJECT_F0];
 	bool private = !a->shared && a->anon == VM_NO_OBJECT;
 
 	if (x->size != UINT64_MAX && off >= vm_page_align(r, x->size))
@@ -91,10 +90,10 @@ void vm_rule_mincore(struct vm_rule *r)
 	    vm_fails(r, vm_is(r->sc->arg[2] & VM_MINCORE_NO_VECTOR), EFAULT, &no_vector))
 		return;
 	/* one VMA after the other is looked at, and told */
-	if (pages && (vm_fails(r, vm_is(!vm_state_at(r->s, start)), ENOMEM, &hole) ||
-		      vm_fails(r, vm_is(cannot_write), EFAULT, &read_only) ||
-		      vm_stops(r, vm_is(!vm_state_all(r->s, start, start + pages * page)), ENOMEM,
-			       &hole)))
+	if (pages &&
+	    (vm_fails(r, vm_is(!vm_state_at(r->s, start)), ENOMEM, &hole) ||
+	     vm_fails(r, vm_is(cannot_write), EFAULT, &read_only) ||
+	     vm_stops(r, vm_is(!vm_state_all(r->s, start, start + pages * page)), ENOMEM, &hole)))
 		return;
 	report(r, start, pages);
 }

@@ -3,10 +3,14 @@
 #include "oracle/rules/rule.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MAP_DROPPABLE
+#define MAP_DROPPABLE 8
 #endif
 #define MAP_TYPE_BITS		 0xfu
 #define MAP_SHARED_VALIDATE_BITS 0x3u
@@ -65,6 +69,18 @@ static const struct vm_cause shmem_commit = {
 	.resource = true
 };
 
+/* LEGACY_MAP_MASK of include/linux/mman.h: 0x1f << 26 are MAP_HUGE_2MB and MAP_HUGE_1GB. */
+#define LEGACY                                                                                     \
+	(MAP_SHARED | MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS | MAP_DENYWRITE | MAP_EXECUTABLE |   \
+	 MAP_GROWSDOWN | MAP_LOCKED | MAP_NORESERVE | MAP_POPULATE | MAP_NONBLOCK | MAP_STACK |    \
+	 MAP_HUGETLB | X86_32BIT | X86_ABOVE4G | 0x1fu << 26)
+#define X86_32BIT   0x40u
+#define X86_ABOVE4G 0x80u
+
+/* Where MAP_32BIT looks: arch/x86/kernel/sys_x86_64.c find_start_end(). */
+#define LOW_START 0x40000000u
+#define LOW_END	  0x80000000u
+
 /* What the call asks for. */
 struct request {
 	uint64_t addr, len, prot, flags, offset;
@@ -77,6 +93,11 @@ static uint64_t new_flags(const struct vm_rule *r, const struct request *q)
 {
 	uint64_t flags = VM_MAY_ALL;
 
+	if ((q->flags & MAP_TYPE_BITS) == MAP_DROPPABLE)
+		flags |= VM_BIT(VM_FLAG_DP) | VM_BIT(VM_FLAG_NR) | VM_BIT(VM_FLAG_WF) |
+			 VM_BIT(VM_FLAG_DD);
+	if (q->flags & MAP_STACK && r->info->features & VM_HAS_THP)
+		flags |= VM_BIT(VM_FLAG_NH);
 	if (q->flags & MAP_NORESERVE && r->info->overcommit_memory != 2)
 		flags |= VM_BIT(VM_FLAG_NR);
 	if (q->object == VM_OBJECT_R0 && q->shared)
@@ -119,6 +140,29 @@ static bool charge(struct vm_rule *r, const struct request *q, bool chosen, uint
 	return false;
 }
 
+static bool low_only(const struct vm_rule *r, const struct request *q)
+{
+	return q->flags & X86_32BIT && !strcmp(r->info->machine, "x86_64");
+}
+
+/* As vm_hint_taken() and vm_no_room(), for MAP_32BIT: arch_get_unmapped_area(). */
+static enum vm_tri low_hint_taken(const struct vm_rule *r, uint64_t hint, uint64_t len)
+{
+	if (!hint || len > LOW_END || hint > LOW_END - len || vm_state_any(r->s, hint, hint + len))
+		return VM_NO;
+	return hint < r->info->mmap_min_addr ? VM_MAYBE : VM_YES;
+}
+
+static enum vm_tri low_no_room(const struct vm_rule *r, uint64_t len)
+{
+	uint64_t hole = vm_state_largest_hole(r->s, LOW_START, LOW_END);
+
+	if (len > hole)
+		return VM_YES;
+	/* a search for an aligned place wants more, but is not the last one */
+	return len + 2 * r->info->layout.pmd_size > hole ? VM_MAYBE : VM_NO;
+}
+
 /* What is mapped, once the address is settled (fixed: at addr; else where the kernel chose). */
 static void map(struct vm_rule *r, const struct request *q, bool chosen)
 {
@@ -137,7 +181,8 @@ static void map(struct vm_rule *r, const struct request *q, bool chosen)
 	if (vm_fails(r, vm_over_rlimit(r, q->len / r->info->layout.page_size), ENOMEM, &rlimit) ||
 	    charge(r, q, chosen, flags))
 		return;
-	if (q->flags & MAP_POPULATE && q->object && !q->shared && q->prot & PROT_WRITE) {
+	if ((q->flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE && q->object && !q->shared &&
+	    q->prot & PROT_WRITE) {
 		/* populate_vma_page_range() writes to what may be written */
 		copies.start = step.start;
 		copies.end = step.end;
@@ -148,7 +193,7 @@ static void map(struct vm_rule *r, const struct request *q, bool chosen)
 		r->done.step[r->done.n++] = step;
 		if (copies.end)
 			r->done.step[r->done.n++] = copies;
-		vm_succeeds_chosen(r, q->len);
+		vm_succeeds_chosen(r, q->len, low_only(r, q) ? LOW_END : 0);
 	} else {
 		vm_does(r, &step);
 		if (copies.end)
@@ -157,21 +202,22 @@ static void map(struct vm_rule *r, const struct request *q, bool chosen)
 	}
 }
 
-/* do_mmap(), once there is an address: the type, what the file allows, and rights that go together. */
+/* do_mmap(), once there is an address: the type, what the file allows, and rights that go together.
+ */
 static bool check_type(struct vm_rule *r, const struct request *q)
 {
 	uint64_t type = q->flags & MAP_TYPE_BITS, page = r->info->layout.page_size;
 	uint8_t mode = vm_mode_of_prot(q->prot);
-	/* MAP_SHARED_VALIDATE is for files only */
+	/* MAP_SHARED_VALIDATE is for files only, MAP_DROPPABLE for what has none */
 	bool known = type == MAP_SHARED || type == MAP_PRIVATE ||
-		     (q->object && type == MAP_SHARED_VALIDATE_BITS);
+		     (q->object ? type == MAP_SHARED_VALIDATE_BITS : type == MAP_DROPPABLE);
 
 	if (q->object &&
 	    vm_fails(r, vm_is(q->offset / page + q->len / page > (uint64_t)INT64_MAX / page),
 		     EOVERFLOW, &file_size))
 		return true;
 	if (q->object && type == MAP_SHARED_VALIDATE_BITS &&
-	    vm_fails(r, vm_is(q->flags & MAP_FIXED_NOREPLACE), EOPNOTSUPP, &not_legacy))
+	    vm_fails(r, vm_is(q->flags & ~(uint64_t)LEGACY), EOPNOTSUPP, &not_legacy))
 		return true;
 	if (q->object && q->shared &&
 	    vm_fails(r, vm_is(q->prot & PROT_WRITE && q->object == VM_OBJECT_R0), EACCES,
@@ -203,16 +249,16 @@ static void map_fixed(struct vm_rule *r, const struct request *q)
 static void map_chosen(struct vm_rule *r, struct request *q)
 {
 	uint64_t min = vm_page_align(r, r->info->hint_min_addr), hint;
-	enum vm_tri taken;
+	enum vm_tri taken, full;
 
 	/* round_hint_to_min() */
 	q->addr &= vm_page_mask(r);
 	hint = q->addr && q->addr < min ? min : q->addr;
-	taken = vm_hint_taken(r, &hint, q->len);
-	if (taken != VM_YES && vm_fails(r, vm_no_room(r, q->len), ENOMEM, &no_room))
+	taken = low_only(r, q) ? low_hint_taken(r, hint, q->len) : vm_hint_taken(r, &hint, q->len);
+	full = low_only(r, q) ? low_no_room(r, q->len) : vm_no_room(r, q->len);
+	if (taken != VM_YES && vm_fails(r, full, ENOMEM, &no_room))
 		return;
-	if (taken != VM_YES && vm_no_room(r, q->len) == VM_MAYBE &&
-	    vm_fails(r, VM_MAYBE, EPERM, &min_addr))
+	if (taken != VM_YES && full == VM_MAYBE && vm_fails(r, VM_MAYBE, EPERM, &min_addr))
 		return;
 	if (check_type(r, q))
 		return;

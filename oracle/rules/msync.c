@@ -39,8 +39,7 @@ static void walk(struct vm_rule *r, uint64_t start, uint64_t end, uint64_t flags
 		if (holes && flags == MS_ASYNC)
 			break;
 		at = s->area[i].end;
-		if (flags & MS_INVALIDATE &&
-		    vm_fails(r, is_locked(&s->area[i]), EBUSY, &locked))
+		if (flags & MS_INVALIDATE && vm_fails(r, is_locked(&s->area[i]), EBUSY, &locked))
 			return;
 	}
 	if (!vm_fails(r, vm_is(holes || at < end), ENOMEM, &hole))

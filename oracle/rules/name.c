@@ -41,10 +41,9 @@ static enum vm_tri of_file(const struct vm_rule *r, const struct vm_area *a)
 
 static void named_up_to(struct vm_rule *r, uint64_t start, uint64_t end)
 {
-	struct vm_step step = { .kind = VM_STEP_NAME,
-				.name = (uint8_t)r->sc->arg[2],
-				.start = start,
-				.end = end };
+	struct vm_step step = {
+		.kind = VM_STEP_NAME, .name = (uint8_t)r->sc->arg[2], .start = start, .end = end
+	};
 
 	r->done.n = 0;
 	if (start < end)

@@ -10,10 +10,8 @@ static const struct vm_cause bad_prot = { .text = "prot is not 0",
 					  .basis = SYS_REMAP "; remap_file_pages(2)" };
 static const struct vm_cause bad_size = { .text = "size is 0 or wraps", .basis = SYS_REMAP };
 static const struct vm_cause offset_wraps = { .text = "offset and size wrap", .basis = SYS_REMAP };
-static const struct vm_cause not_shared = {
-	.text = "no shared mapping that may be written",
-	.basis = SYS_REMAP ": VM_SHARED"
-};
+static const struct vm_cause not_shared = { .text = "no shared mapping that may be written",
+					    .basis = SYS_REMAP ": VM_SHARED" };
 static const struct vm_cause mixed = { .text = "range is not of one kind", .basis = SYS_REMAP };
 static const struct vm_cause map_count = { .text = "too many mappings",
 					   .basis = "mm/mmap.c do_mmap()",

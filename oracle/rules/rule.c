@@ -114,10 +114,10 @@ void vm_succeeds(struct vm_rule *r, int64_t value)
 		add(r, VM_RESULT_VALUE, value);
 }
 
-void vm_succeeds_chosen(struct vm_rule *r, uint64_t len)
+void vm_succeeds_chosen(struct vm_rule *r, uint64_t len, uint64_t below)
 {
 	if (!r->failed)
-		add(r, VM_RESULT_CHOSEN, 0)->len = len;
+		add(r, VM_RESULT_CHOSEN, (int64_t)below)->len = len;
 }
 
 void vm_succeeds_bits(struct vm_rule *r, uint64_t value, uint64_t mask)

@@ -21,7 +21,8 @@ struct vm_cause {
 enum vm_result_kind {
 	VM_RESULT_VALUE,  /* just `value` */
 	VM_RESULT_ERRNO,  /* -value */
-	VM_RESULT_CHOSEN, /* the start of `len` bytes that the kernel chose: page aligned, free */
+	VM_RESULT_CHOSEN, /* the start of `len` bytes that the kernel chose: page aligned, free;
+			     value, if not 0: in [1 GiB, value) */
 	VM_RESULT_BITS,	  /* the bits of `len` are those of `value`; the others are not known */
 	VM_RESULT_FAULT,  /* a touch: `value` pages done, then signo/sigcode (sigcode -1: any) */
 };
@@ -101,7 +102,8 @@ void vm_does(struct vm_rule *r, const struct vm_step *step);
 
 /* Success, with what is done as effect. Nothing is added if a check certainly failed before. */
 void vm_succeeds(struct vm_rule *r, int64_t value);
-void vm_succeeds_chosen(struct vm_rule *r, uint64_t len);
+/* `below`: the end of where the kernel may choose, from 1 GiB on (MAP_32BIT); 0: anywhere. */
+void vm_succeeds_chosen(struct vm_rule *r, uint64_t len, uint64_t below);
 void vm_succeeds_bits(struct vm_rule *r, uint64_t value, uint64_t mask);
 
 /* The rule does not know. */

@@ -19,7 +19,7 @@ enum vm_step_kind {
 	VM_STEP_RESIZE,	   /* `object` gets `end` bytes */
 	VM_STEP_FILL,	   /* pages of [start, end) get the tags of call `call` */
 	VM_STEP_WRITE,	   /* ... their first words */
-	VM_STEP_COPY, /* private mappings of objects get their own copies of these pages now */
+	VM_STEP_COPY,	   /* private mappings of objects get their own copies of these pages now */
 };
 
 struct vm_step {

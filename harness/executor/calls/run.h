@@ -9,8 +9,8 @@
 int64_t vm_run_syscall(const struct vm_syscall *sc);
 
 /*
- * The descriptor of an object (enum vm_object_name), which is made when it is first asked for in this
- * process; -1 for none, or if it cannot be made.
+ * The descriptor of an object (enum vm_object_name), which is made when it is first asked for in
+ * this process; -1 for none, or if it cannot be made.
  */
 int vm_run_object(uint64_t object);
 
