@@ -67,11 +67,42 @@ static void fill_tables(const struct cli_command *cmd, struct option *longs, cha
 	shorts[s] = '\0';
 }
 
+/* The name of getopt's `optopt` if it is an option of ours, or NULL. */
+static const char *known_name(const struct cli_command *cmd)
+{
+	for (const struct cli_option *o = cmd->options; o->name; o++)
+		if (o->id == optopt)
+			return o->name;
+	return optopt == 'h' ? "help" : NULL;
+}
+
+/*
+ * Say what getopt refused; CLI_BAD. It moves operands behind options, so the word it was at is
+ * known afterwards only: the one before `optind`, but for letters, whose word may go on.
+ */
+static int refuse(const struct cli_command *cmd, int answer, char **argv)
+{
+	const char *word = argv[optind - 1], *name = known_name(cmd);
+
+	if (answer == ':' && optopt < 128 && strncmp(word, "--", 2))
+		cli_error("-%c needs an argument; see vmafuzz %s --help", optopt, argv[0]);
+	else if (answer == ':')
+		cli_error("--%s needs an argument; see vmafuzz %s --help", name, argv[0]);
+	else if (name)
+		cli_error("--%s takes no argument; see vmafuzz %s --help", name, argv[0]);
+	else if (optopt)
+		cli_error("there is no option -%c; see vmafuzz %s --help", optopt, argv[0]);
+	else
+		cli_error("%s is no option, or short for several; see vmafuzz %s --help", word,
+			  argv[0]);
+	return CLI_BAD;
+}
+
 int cli_next(const struct cli_command *cmd, int argc, char **argv, const char **arg)
 {
 	struct option longs[CLI_MAX_OPTIONS + 2];
 	char shorts[2 * CLI_MAX_OPTIONS + 4];
-	int at = optind ? optind : 1, id;
+	int id;
 
 	fill_tables(cmd, longs, shorts);
 	opterr = 0;
@@ -84,13 +115,8 @@ int cli_next(const struct cli_command *cmd, int argc, char **argv, const char **
 		cli_print_help(cmd);
 		return CLI_HELP;
 	case ':':
-		cli_error("%s needs an argument; see vmafuzz %s --help", argv[at], argv[0]);
-		return CLI_BAD;
 	case '?':
-		cli_error(
-			"there is no option %s (or not with this argument); see vmafuzz %s --help",
-			argv[at], argv[0]);
-		return CLI_BAD;
+		return refuse(cmd, id, argv);
 	default:
 		return id;
 	}

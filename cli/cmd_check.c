@@ -8,16 +8,19 @@
 
 #include "cli/load.h"
 #include "cli/print.h"
-#include "cli/run.h"
-#include "cli/suite.h"
+#include "cli/record.h"
+#include "harness/target/process.h"
 
 #define CORPUS "corpus/conformance"
 
-enum { OPT_FAIL_ON = CLI_OPT_OWN };
+enum { OPT_FAIL_ON = CLI_OPT_OWN, OPT_JUNIT, OPT_JSON, OPT_CAUSES };
 
 static const struct cli_option options[] = {
 	{ "fail-on", OPT_FAIL_ON, "WHAT",
 	  "what fails a program: violation, deviation (or worse), or crash" },
+	{ "junit", OPT_JUNIT, "FILE", "write the results as JUnit XML" },
+	{ "json", OPT_JSON, "FILE", "write the results as JSON" },
+	{ "causes", OPT_CAUSES, NULL, "say which causes of the rules each program reaches" },
 	{ "verbose", 'v', NULL, "every call and the address space after it, notes, explanations" },
 	CLI_TARGET_OPTIONS,
 	{ NULL, 0, NULL, NULL },
@@ -35,7 +38,8 @@ struct check {
 	struct cli_target target;
 	bool expectations; /* an unmet one fails a program */
 	enum vm_fail_on fail_on;
-	bool verbose;
+	bool verbose, causes;
+	struct cli_record record;
 	struct cli_suite suite;
 	struct cli_run *run;
 	struct cli_printer printer;
@@ -60,6 +64,12 @@ static int parse(struct check *c, int argc, char **argv)
 			if (cli_fail_on(arg, &c->fail_on))
 				return CLI_BAD;
 			c->expectations = false;
+		} else if (id == OPT_JUNIT) {
+			c->record.junit = arg;
+		} else if (id == OPT_JSON) {
+			c->record.json = arg;
+		} else if (id == OPT_CAUSES) {
+			c->causes = true;
 		} else if (cli_target_option(&c->target, id, arg) < 0) {
 			return CLI_BAD;
 		}
@@ -198,13 +208,29 @@ static void give_reason(const struct check *c, const char *unmet, bool died, cha
 		snprintf(reason, cap, "the executor died");
 }
 
-/* After the program ran: diagnostics, then its line. `died`: how the executor ended, or NULL. */
-static void report(struct check *c, const struct cli_test *test, const char *died)
+/* `# cause RULE: TEXT` for each cause that the program reached. */
+static void print_causes(const struct check *c)
+{
+	const char *line = c->record.causes.buf;
+
+	for (size_t len; *line; line += len + 1) {
+		len = strcspn(line, "\n");
+		printf("# cause %.*s\n", (int)len, line);
+	}
+}
+
+/*
+ * After the program ran, in `ms`: diagnostics, then its line. `died`: how the executor ended, or
+ * NULL. False without memory.
+ */
+static bool report(struct check *c, const struct cli_test *test, const char *died, uint64_t ms)
 {
 	struct cli_run *r = c->run;
 	enum cli_exit status = cli_status_of(&r->judgement, &r->trace, c->fail_on);
+	enum vm_check_result result;
 	char reason[256];
 	int unmet = 0;
+	bool ok;
 
 	cli_print_trace(&c->printer, &r->trace, &r->judgement);
 	if (died)
@@ -217,10 +243,27 @@ static void report(struct check *c, const struct cli_test *test, const char *die
 	if (died)
 		status = cli_worse(status, CLI_FAILED);
 	give_reason(c, c->printer.text.buf, died, reason, sizeof(reason));
+	cli_record_judged(&c->record, r, c->printer.text.buf);
+	result = status == CLI_CONFORMS ? VM_CHECK_PASS
+		 : status == CLI_FAILED ? VM_CHECK_ERROR
+					: VM_CHECK_FAIL;
+	ok = cli_record_add(&c->record, test, c->prog.script.doc, result,
+			    status == CLI_CONFORMS ? "" : reason, c->printer.text.buf, ms);
 	cli_print_text(&c->printer);
+	if (c->causes)
+		print_causes(c);
 	c->status = cli_worse(c->status, status);
 	*(status == CLI_CONFORMS ? &c->pass : &c->fail) += 1;
 	print_result(c, status == CLI_CONFORMS, test->name, status == CLI_CONFORMS ? NULL : reason);
+	return ok;
+}
+
+/* A program that could not be run: the checking ends here. */
+static int bail_out(struct check *c, const struct cli_test *test, const char *err)
+{
+	printf("Bail out! %s\n", err);
+	cli_record_add(&c->record, test, "", VM_CHECK_ERROR, err, "", 0);
+	return -1;
 }
 
 /* -1 if the target is gone. */
@@ -228,27 +271,27 @@ static int check_one(struct check *c, const struct cli_test *test)
 {
 	char err[512], skip[128];
 	const char *why;
+	long long began;
 	int ret;
 
-	if (cli_load(test->path, &c->prog, err, sizeof(err))) {
-		printf("Bail out! %s\n", err);
-		return -1;
-	}
+	if (cli_load(test->path, &c->prog, err, sizeof(err)))
+		return bail_out(c, test, err);
 	why = skip_reason(c, &c->prog.script);
 	if (why) {
 		snprintf(skip, sizeof(skip), "SKIP %s", why);
 		c->skip++;
 		print_result(c, true, test->name, skip);
-		return 0;
+		return cli_record_add(&c->record, test, c->prog.script.doc, VM_CHECK_SKIP, why, "",
+				      0)
+			       ? 0
+			       : -1;
 	}
+	began = vm_now_ms();
 	ret = cli_run_program(c->run, &c->prog.script.prog, err, sizeof(err));
-	if (ret < 0) {
-		printf("Bail out! %s\n", err);
-		return -1;
-	}
+	if (ret < 0)
+		return bail_out(c, test, err);
 	count_calls(c);
-	report(c, test, ret ? NULL : err);
-	return 0;
+	return report(c, test, ret ? NULL : err, (uint64_t)(vm_now_ms() - began)) ? 0 : -1;
 }
 
 static void print_totals(const struct check *c)
@@ -265,6 +308,17 @@ static void print_totals(const struct check *c)
 	}
 }
 
+/* That the kernel behaves older than its release is a result of its own. */
+static void record_profile(struct check *c, bool ok)
+{
+	static const struct cli_test profile = { .path = "", .name = "profile" };
+	const char *why = c->run->regression;
+
+	cli_record_judged(&c->record, c->run, why);
+	cli_record_add(&c->record, &profile, "", ok ? VM_CHECK_PASS : VM_CHECK_FAIL, ok ? "" : why,
+		       "", 0);
+}
+
 static void check_all(struct check *c)
 {
 	char text[512];
@@ -279,6 +333,7 @@ static void check_all(struct check *c)
 		*(ok ? &c->pass : &c->fail) += 1;
 		c->status = ok ? CLI_CONFORMS : CLI_FOUND;
 		print_result(c, ok, "profile", c->run->regression);
+		record_profile(c, ok);
 	}
 	for (size_t i = 0; i < c->suite.n; i++) {
 		if (check_one(c, &c->suite.test[i])) {
@@ -287,6 +342,8 @@ static void check_all(struct check *c)
 		}
 	}
 	print_totals(c);
+	if (!cli_record_write(&c->record, c->run, c->status))
+		c->status = cli_worse(c->status, CLI_FAILED);
 }
 
 static int run(struct check *c, int argc, char **argv)
@@ -302,7 +359,7 @@ static int run(struct check *c, int argc, char **argv)
 					   .explain = c->verbose ? VM_NOTE : VM_VIOLATION,
 					   .mention = VM_DEVIATION };
 	c->run = cli_run_open(&c->target);
-	if (!c->run || !cli_printer_open(&c->printer))
+	if (!c->run || !cli_printer_open(&c->printer) || !cli_record_open(&c->record))
 		return CLI_FAILED;
 	check_all(c);
 	return (int)c->status;
@@ -322,6 +379,7 @@ int cmd_check(int argc, char **argv)
 	c->fail_on = VM_FAIL_VIOLATION;
 	ret = run(c, argc, argv);
 	cli_printer_close(&c->printer);
+	cli_record_close(&c->record);
 	cli_run_close(c->run);
 	cli_suite_free(&c->suite);
 	free(c);

@@ -105,7 +105,7 @@ static int take(struct request *r, int id, const char *arg)
 		r->opt.out = arg;
 		return 0;
 	case OPT_SEED:
-		return cli_number("seed", arg, 0, UINT64_MAX, &r->opt.seed);
+		return cli_number("seed", arg, 0, INT64_MAX, &r->opt.seed);
 	case OPT_FAIL_ON:
 		return take_fail_on(r, arg);
 	case OPT_SYNC:

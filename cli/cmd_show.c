@@ -116,6 +116,8 @@ static void foretell(struct vm_model *m, const struct vm_program *prog, unsigned
 	*e = (struct vm_event){ .kind = VM_EVENT_CALL, .call = (uint8_t)i };
 	e->sc = vm_call_resolve(call, &info->layout, names);
 	withheld = vm_call_withheld(&e->sc, &info->layout, info->guard, info->nguard);
+	if (!withheld && vm_call_harmful(&e->sc, info->cap_effective))
+		withheld = VM_WITHHELD_PRIVILEGE;
 	if (withheld) {
 		e->status = VM_STATUS_WITHHELD;
 		e->result = withheld;

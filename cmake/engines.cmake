@@ -21,7 +21,7 @@ foreach(lib vm_fuzz vm_target vm_oracle vm_trace vm_snapshot vm_program)
 endforeach()
 set(engine_archives ${engine_libs})
 list(TRANSFORM engine_archives REPLACE "(.+)" "$<TARGET_FILE:\\1>")
-set(engine_system -lpthread -lm)
+set(engine_system ${VM_JANSSON} -lpthread -lm)
 
 # vm_engine(NAME MAIN COMPILER LAST...): build/NAME from MAIN, with the words LAST
 # at the end of the command.

@@ -6,7 +6,10 @@
 
 static bool applies(const struct vm_expect *x, const struct vm_profile *p)
 {
-	return !x->profile[0] || (!strcmp(x->profile, p->name)) != x->negated_profile;
+	if (!x->profile[0])
+		return true;
+	/* what is said of some versions says nothing of a kernel without a profile */
+	return p->exact && (!strcmp(x->profile, p->name)) != x->negated_profile;
 }
 
 static const struct vm_event *event_of_call(const struct vm_trace *trace, unsigned int call,
@@ -87,15 +90,23 @@ static int check_call(const struct vm_script *script, unsigned int call, const s
 	return n;
 }
 
+/* Names that a forked child gave are gone with it. */
 static uint64_t value_of(const struct vm_addr *a, const struct vm_trace *trace, unsigned int after)
 {
-	uint64_t names[VM_NAME_SLOTS] = { 0 };
+	uint64_t names[VM_NAME_SLOTS] = { 0 }, parents[VM_NAME_SLOTS] = { 0 };
+	uint16_t space = 0;
 
 	for (uint32_t i = 0; i < trace->nevents; i++) {
 		const struct vm_event *e = &trace->event[i];
 		uint8_t let = e->kind == VM_EVENT_CALL ? trace->prog.call[e->call].let : 0;
 
-		if (let && e->call < after)
+		if (e->kind != VM_EVENT_CALL || e->call >= after)
+			continue;
+		if (e->space != space) {
+			memcpy(space ? names : parents, space ? parents : names, sizeof(names));
+			space = e->space;
+		}
+		if (let)
 			names[let] = e->status == VM_STATUS_DONE && e->result > 0
 					     ? (uint64_t)e->result
 					     : 0;
@@ -119,9 +130,29 @@ static const struct vm_page *page_at(const struct vm_snapshot *s, uint64_t addr)
 	return NULL;
 }
 
-/* The tag that the last fill before `after` left at an address; 0 if there was none. */
-static uint64_t tag_at(const struct vm_trace *trace, uint64_t addr, unsigned int after)
+/* Which forked child, counted from 1, runs after the first `after` calls; 0: none. */
+static unsigned int child_after(const struct vm_trace *trace, unsigned int after)
 {
+	unsigned int child = 0, children = 0;
+
+	for (uint32_t i = 0; i < trace->nevents; i++) {
+		const struct vm_event *e = &trace->event[i];
+
+		if (e->kind != VM_EVENT_CALL || e->call >= after)
+			continue;
+		children += e->space && !child;
+		child = e->space ? children : 0;
+	}
+	return child;
+}
+
+/*
+ * The tag that the last fill before `after` left at an address; 0 if there was none. What a forked
+ * child fills counts in other processes only in shared mappings.
+ */
+static uint64_t tag_at(const struct vm_trace *trace, uint64_t addr, unsigned int after, bool shared)
+{
+	unsigned int child = child_after(trace, after);
 	uint64_t tag = 0, page = trace->info.layout.page_size;
 
 	for (uint32_t i = 0; i < trace->nevents; i++) {
@@ -129,7 +160,8 @@ static uint64_t tag_at(const struct vm_trace *trace, uint64_t addr, unsigned int
 		uint64_t start = e->sc.arg[0] & ~(page - 1), filled;
 
 		if (e->kind != VM_EVENT_CALL || e->sc.op != VM_OP_FILL || e->call >= after ||
-		    (e->status != VM_STATUS_DONE && e->status != VM_STATUS_FAULTED))
+		    (e->status != VM_STATUS_DONE && e->status != VM_STATUS_FAULTED) ||
+		    (e->space && !shared && child_after(trace, e->call + 1u) != child))
 			continue;
 		/* the result of a touch is the number of pages that it got to */
 		filled = (uint64_t)e->result;
@@ -145,18 +177,36 @@ static uint8_t prot_of(const struct vm_vma *v)
 	return v->mode & (VM_MODE_R | VM_MODE_W | VM_MODE_X);
 }
 
-/* NULL if the page is as expected, else what is wrong. */
-static const char *check_page(const struct vm_state_expect *x, const struct vm_trace *trace,
-			      const struct vm_snapshot *s, uint64_t addr, uint64_t off)
+static unsigned int flag_by_name(const char *name)
 {
-	const struct vm_vma *v = vma_at(s, addr);
-	const struct vm_page *p = page_at(s, addr);
-	uint64_t tag;
+	static const char names[VM_FLAG_COUNT][3] = { VM_FLAG_NAMES };
+	unsigned int i = 0;
 
-	if (x->words & VM_STATE_UNMAPPED)
-		return v ? "is mapped" : NULL;
-	if (!v)
-		return "is not mapped";
+	while (i < VM_FLAG_COUNT && strcmp(names[i], name))
+		i++;
+	return i;
+}
+
+/* NULL if the VMA has, or lacks, the VmFlags that the line names. */
+static const char *check_flags(const struct vm_state_expect *x, const struct vm_vma *v)
+{
+	for (unsigned int i = 0; i < x->nflags; i++) {
+		unsigned int flag = flag_by_name(x->flag[i].name);
+
+		if (flag == VM_FLAG_COUNT)
+			return "is to have a VmFlag that there is not";
+		if (!v->flags_known)
+			return "was not looked at for VmFlags";
+		if ((v->flags >> flag & 1) == x->flag[i].lacks)
+			return x->flag[i].lacks ? "has a VmFlag that it should lack"
+						: "lacks a VmFlag";
+	}
+	return NULL;
+}
+
+/* NULL if the mapping of the page is as expected, bytes apart, else what is wrong. */
+static const char *check_mapping(const struct vm_state_expect *x, const struct vm_vma *v)
+{
 	if (x->words & VM_STATE_PROT && prot_of(v) != x->prot)
 		return "has other protection";
 	if (x->words & VM_STATE_SHARED && !(v->mode & VM_MODE_S))
@@ -169,15 +219,36 @@ static const char *check_page(const struct vm_state_expect *x, const struct vm_t
 		return "is not sealed";
 	if (x->words & VM_STATE_UNSEALED && v->flags >> VM_FLAG_SL & 1)
 		return "is sealed";
+	return check_flags(x, v);
+}
+
+/* NULL if the page is as expected, else what is wrong. */
+static const char *check_page(const struct vm_state_expect *x, const struct vm_trace *trace,
+			      const struct vm_snapshot *s, uint64_t addr, uint64_t off)
+{
+	const struct vm_vma *v = vma_at(s, addr);
+	const struct vm_page *p = page_at(s, addr);
+	const char *wrong;
+	uint64_t tag, from;
+
+	if (x->words & VM_STATE_UNMAPPED)
+		return v ? "is mapped" : NULL;
+	if (!v) /* a number of VMAs alone says nothing of holes */
+		return x->words == VM_STATE_VMAS ? NULL : "is not mapped";
+	wrong = check_mapping(x, v);
+	if (wrong)
+		return wrong;
 	if (x->words & (VM_STATE_ZERO | VM_STATE_FROM) && !(s->mask & VM_SEEN_CONTENTS))
-		return "has unobserved bytes";
+		return trace->info.features & VM_HAS_PROC_MEM ? "has unobserved bytes" : NULL;
 	if (x->words & VM_STATE_ZERO && !p && v->mode & VM_MODE_S)
 		return "is not present: read it first to see its bytes";
 	if (x->words & VM_STATE_ZERO && p && (p->content.head || p->content.rest))
 		return "is not zero";
 	if (!(x->words & VM_STATE_FROM))
 		return NULL;
-	tag = tag_at(trace, value_of(&x->from, trace, x->after) + off, x->after);
+	from = value_of(&x->from, trace, x->after) + off;
+	v = vma_at(s, from) ? vma_at(s, from) : v;
+	tag = tag_at(trace, from, x->after, v->mode & VM_MODE_S);
 	if (!tag)
 		return "has no fill to compare with";
 	if (!p)
@@ -185,9 +256,22 @@ static const char *check_page(const struct vm_state_expect *x, const struct vm_t
 	return p->content.head == tag ? NULL : "has other bytes";
 }
 
+/* Is an `expect` line after `after` calls about what the last look of the event's process saw? */
+static bool about_last_look(const struct vm_trace *trace, const struct vm_event *e,
+			    unsigned int after)
+{
+	const struct vm_program *prog = &trace->prog;
+
+	if (e->kind != VM_EVENT_END)
+		return false;
+	return e->space ? after < prog->ncalls && prog->call[after].op == VM_OP_END &&
+				  child_after(trace, after)
+			: after >= prog->ncalls;
+}
+
 /*
  * The snapshot that an `expect` line is about: after the last call before it; where that one did
- * not look at flags or contents and no call follows, the last look.
+ * not look at flags or contents and no call of its process follows, the last look.
  */
 static const struct vm_snapshot *snapshot_for(const struct vm_state_expect *x,
 					      const struct vm_trace *trace)
@@ -198,10 +282,23 @@ static const struct vm_snapshot *snapshot_for(const struct vm_state_expect *x,
 		const struct vm_event *e = &trace->event[i];
 
 		if (e->kind == VM_EVENT_START || (e->kind == VM_EVENT_CALL && e->call < x->after) ||
-		    (e->kind == VM_EVENT_END && x->after >= trace->prog.ncalls))
+		    about_last_look(trace, e, x->after))
 			s = e->after.mask & VM_SEEN_MAPS ? &e->after : s;
 	}
 	return s;
+}
+
+static int check_vmas(const struct vm_state_expect *x, const struct vm_snapshot *s, uint64_t start,
+		      uint64_t end, struct vm_text *t)
+{
+	unsigned int n = 0;
+
+	for (uint32_t i = 0; i < s->nvma; i++)
+		n += s->vma[i].start < end && start < s->vma[i].end;
+	if (!(x->words & VM_STATE_VMAS) || n == x->vmas)
+		return 0;
+	vm_text_add(t, "expect after call %u: %u VMAs, not %u\n", x->after, n, x->vmas);
+	return 1;
 }
 
 static int check_state(const struct vm_state_expect *x, const struct vm_trace *trace,
@@ -226,7 +323,7 @@ static int check_state(const struct vm_state_expect *x, const struct vm_trace *t
 		vm_text_add(t, " %s\n", wrong);
 		return 1;
 	}
-	return 0;
+	return check_vmas(x, s, start, start + len, t);
 }
 
 int vm_expect_check(const struct vm_script *script, const struct vm_trace *trace,

@@ -55,8 +55,10 @@ void vm_explain_result(const struct vm_event *e, const struct vm_target_info *in
 		return;
 	case VM_STATUS_WITHHELD:
 		vm_text_add(t, "withheld (%s)",
-			    e->result == VM_WITHHELD_MEMORY ? "too much memory"
-							    : "executor's memory");
+			    e->result == VM_WITHHELD_MEMORY	 ? "too much memory"
+			    : e->result == VM_WITHHELD_PRIVILEGE ? "harmful with this privilege"
+			    : e->result == VM_WITHHELD_FORK	 ? "no such child"
+								 : "executor's memory");
 		return;
 	case VM_STATUS_FAULTED:
 		vm_text_add(t, "%s at ", signal_code(e));
@@ -73,23 +75,35 @@ void vm_explain_result(const struct vm_event *e, const struct vm_target_info *in
 		vm_text_add(t, "%lld", (long long)e->result);
 }
 
-static bool marked(const struct vm_vma *v, const struct vm_range *mark)
+/* Ranges that a picture points at. */
+struct marks {
+	const struct vm_range *range;
+	uint32_t n;
+};
+
+static bool marked(const struct vm_vma *v, const struct marks *m)
 {
-	return mark && v->start < mark->end && mark->start < v->end;
+	for (uint32_t i = 0; i < m->n; i++)
+		if (v->start < m->range[i].end && m->range[i].start < v->end)
+			return true;
+	return false;
 }
 
-static void hole(uint64_t from, uint64_t to, const struct vm_target_info *info,
-		 const struct vm_range *mark, struct vm_text *t)
+/* Marked pages of [from, to), where nothing is mapped. */
+static void holes(uint64_t from, uint64_t to, const struct vm_target_info *info,
+		  const struct marks *m, struct vm_text *t)
 {
-	struct vm_range r = { .start = from > mark->start ? from : mark->start,
-			      .end = to < mark->end ? to : mark->end };
+	for (uint32_t i = 0; i < m->n; i++) {
+		struct vm_range r = { .start = from > m->range[i].start ? from : m->range[i].start,
+				      .end = to < m->range[i].end ? to : m->range[i].end };
 
-	if (r.start >= r.end)
-		return;
-	vm_text_add(t, "    ");
-	vm_explain_addr(r.start, info, t);
-	vm_text_add(t, "+%llu  (not mapped)   <--\n",
-		    (unsigned long long)((r.end - r.start) / info->layout.page_size));
+		if (r.start >= r.end)
+			continue;
+		vm_text_add(t, "    ");
+		vm_explain_addr(r.start, info, t);
+		vm_text_add(t, "+%llu  (not mapped)   <--\n",
+			    (unsigned long long)((r.end - r.start) / info->layout.page_size));
+	}
 }
 
 /* What is in the pages of a VMA, at most six: enough to see bytes move. `fill 3.0` is call 3, page
@@ -142,7 +156,7 @@ static bool sealed(const struct vm_vma *v, const struct vm_trace *trace, uint32_
 }
 
 static void picture(const struct vm_snapshot *s, const struct vm_target_info *info,
-		    const struct vm_range *mark, const struct vm_trace *trace, uint32_t upto,
+		    const struct marks *marks, const struct vm_trace *trace, uint32_t upto,
 		    struct vm_text *t)
 {
 	uint64_t at = 0;
@@ -154,8 +168,7 @@ static void picture(const struct vm_snapshot *s, const struct vm_target_info *in
 	for (uint32_t i = 0; i < s->nvma; i++) {
 		const struct vm_vma *v = &s->vma[i];
 
-		if (mark)
-			hole(at, v->start, info, mark, t);
+		holes(at, v->start, info, marks, t);
 		vm_text_add(t, "    ");
 		vm_explain_addr(v->start, info, t);
 		vm_text_add(t, "+%llu  %c%c%c %s%s",
@@ -165,19 +178,20 @@ static void picture(const struct vm_snapshot *s, const struct vm_target_info *in
 			    v->mode & VM_MODE_S ? "shared" : "private",
 			    sealed(v, trace, upto) ? " sealed" : "");
 		contents(s, v, t);
-		vm_text_add(t, marked(v, mark) ? "   <--\n" : "\n");
+		vm_text_add(t, marked(v, marks) ? "   <--\n" : "\n");
 		at = v->end;
 	}
-	if (mark)
-		hole(at, info->layout.task_size, info, mark, t);
-	else if (!s->nvma)
+	holes(at, info->layout.task_size, info, marks, t);
+	if (!s->nvma && !marks->n)
 		vm_text_add(t, "    (nothing mapped)\n");
 }
 
 void vm_explain_snapshot(const struct vm_snapshot *s, const struct vm_target_info *info,
 			 const struct vm_range *mark, struct vm_text *t)
 {
-	picture(s, info, mark, NULL, 0, t);
+	struct marks marks = { mark, mark != NULL };
+
+	picture(s, info, &marks, NULL, 0, t);
 }
 
 /* The last observed layout before an event. */
@@ -194,7 +208,8 @@ static const struct vm_snapshot *before(const struct vm_trace *trace, uint32_t e
 void vm_explain_verdict(const struct vm_trace *trace, const struct vm_verdict *v, struct vm_text *t)
 {
 	const struct vm_event *e = v->event < trace->nevents ? &trace->event[v->event] : NULL;
-	struct vm_range mark = { v->start, v->end };
+	struct vm_range one = { v->start, v->end };
+	struct marks marks = { v->nmarks ? v->mark : &one, v->nmarks ? v->nmarks : v->end != 0 };
 	char call[256];
 
 	vm_text_add(t, "%s: %s\n", vm_severity_name(v->severity), v->title);
@@ -217,7 +232,7 @@ void vm_explain_verdict(const struct vm_trace *trace, const struct vm_verdict *v
 	if (!e)
 		return;
 	vm_text_add(t, "  before\n");
-	picture(before(trace, v->event), &trace->info, v->end ? &mark : NULL, trace, v->event, t);
+	picture(before(trace, v->event), &trace->info, &marks, trace, v->event, t);
 	vm_text_add(t, "  after\n");
-	picture(&e->after, &trace->info, v->end ? &mark : NULL, trace, v->event, t);
+	picture(&e->after, &trace->info, &marks, trace, v->event, t);
 }

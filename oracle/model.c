@@ -11,10 +11,11 @@
 struct vm_model {
 	struct vm_target_info info;
 	const struct vm_profile *profile;
-	struct vm_state state, work;
+	struct vm_state state, work, parent; /* parent: while a forked child runs */
+	bool forked, replaced;		     /* replaced: the child has become another program */
 	struct vm_objects objects;
 	struct vm_outcomes outcomes;
-	uint64_t names[VM_NAME_SLOTS];
+	uint64_t names[VM_NAME_SLOTS], parent_names[VM_NAME_SLOTS];
 	struct vm_model_area area[VM_STATE_MAX_AREAS];
 };
 
@@ -48,6 +49,9 @@ void vm_model_reset(struct vm_model *m)
 	m->state.process = vm_process_fresh(&m->info.layout);
 	m->state.n = 0;
 	m->state.lost = false;
+	m->forked = m->replaced = false;
+	m->state.def_flags = m->state.def_maybe = m->state.lost_locks = 0;
+	m->state.unlocks_more = false;
 	vm_objects_reset(&m->objects);
 	vm_objects_name(&m->objects, VM_OBJECT_PAGES * m->info.layout.page_size);
 	memset(m->names, 0, sizeof(m->names));
@@ -72,6 +76,25 @@ static uint64_t invent(const struct vm_model *m, uint64_t len)
 	return top >= len ? top - len : 0;
 }
 
+/* A child begins or ends; false if the executor would make no such call. */
+static bool change_space(struct vm_model *m, uint8_t op)
+{
+	if (m->forked == (op == VM_OP_FORK))
+		return false;
+	if (op == VM_OP_FORK) {
+		vm_state_copy(&m->parent, &m->state);
+		vm_objects_hold(&m->objects, &m->parent);
+		memcpy(m->parent_names, m->names, sizeof(m->names));
+	} else {
+		vm_state_copy(&m->state, &m->parent);
+		vm_objects_hold(&m->objects, NULL);
+		memcpy(m->names, m->parent_names, sizeof(m->names));
+	}
+	m->forked = !m->forked;
+	m->replaced = false;
+	return true;
+}
+
 int64_t vm_model_step(struct vm_model *m, const struct vm_call *call, unsigned int index)
 {
 	struct vm_syscall sc = vm_call_resolve(call, &m->info.layout, m->names);
@@ -87,7 +110,10 @@ int64_t vm_model_step(struct vm_model *m, const struct vm_call *call, unsigned i
 	const struct vm_outcome *o;
 	int64_t result;
 
-	if (vm_call_withheld(&sc, &m->info.layout, m->info.guard, m->info.nguard))
+	if ((m->replaced && call->op != VM_OP_END) || (call->op == VM_OP_EXEC && !m->forked))
+		return 0;
+	m->replaced = call->op == VM_OP_EXEC;
+	if ((call->op == VM_OP_FORK || call->op == VM_OP_END) && !change_space(m, call->op))
 		return 0;
 	vm_outcomes(&r);
 	vm_objects_truncate(&m->objects, objects);
@@ -196,7 +222,7 @@ void vm_model_default_info(struct vm_target_info *info)
 					   .arena_size = 8ull << 30,
 					   .brk_base = 5ull << 20 };
 	info->features = VM_HAS_MSEAL | VM_HAS_PROCMAP_QUERY | VM_HAS_PAGEMAP | VM_HAS_PROC_MEM |
-			 VM_HAS_SMAPS | VM_HAS_SMAPS_SEAL;
+			 VM_HAS_SMAPS | VM_HAS_SMAPS_SEAL | VM_HAS_SYSV_SHM;
 	info->mmap_min_addr = info->hint_min_addr = 65536;
 	info->max_map_count = 65530;
 	info->total_pages = (16ull << 30) / 4096;

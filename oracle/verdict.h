@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/program/program.h"
+
 enum vm_severity {
 	VM_OK,
 	VM_NOTE,      /* a partial effect that documents allow */
@@ -19,7 +21,8 @@ enum vm_contract { VM_CONTRACT_EXACT, VM_CONTRACT_DOCUMENTED, VM_CONTRACT_STRICT
 /* How sure a rule was about a call's outcome before it saw it. */
 enum vm_strictness { VM_EXACT, VM_SET_VALUED, VM_SILENT };
 
-#define VM_TITLE_MAX 128
+#define VM_TITLE_MAX	 128
+#define VM_VERDICT_MARKS 6
 
 struct vm_verdict {
 	uint8_t severity;	  /* enum vm_severity */
@@ -32,7 +35,10 @@ struct vm_verdict {
 	const char *known; /* a known bug of this kernel version: since when and why; else NULL */
 	char expected[256];
 	char observed[256];
-	uint64_t start, end; /* pages that it is about; 0, 0 if none */
+	uint64_t start, end; /* pages that it is about: the first difference; 0, 0 if none */
+	uint32_t nmarks;
+	struct vm_range
+		mark[VM_VERDICT_MARKS]; /* all of them, as far as there is room: for pictures */
 };
 
 const char *vm_severity_name(enum vm_severity s);

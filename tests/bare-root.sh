@@ -6,7 +6,7 @@
 #
 # Makes a Debian 12 root (debootstrap --variant=minbase, kept as a tarball for the next
 # time), clones the last commit of this repository into it and runs there `./dev build`,
-# `./dev run --time 10` and `./dev test`:
+# `./dev run --time 10` (which may find something: exit status 1) and `./dev test`:
 #   root    as root
 #   user    as an ordinary user who may use sudo
 #   nosudo  as an ordinary user without sudo: ./dev must say what to install and exit 3
@@ -69,13 +69,17 @@ add_user() {
 }
 
 all_commands() {
-	local command failed=0
+	local command status failed=0
 	for command in './dev build' './dev run --time 10' './dev test'; do
 		say "$2: $command"
-		inside "$1" "$2" "$command" </dev/null || {
-			say "as $2, \"$command\" gave exit status $?"
-			failed=1
-		}
+		status=0
+		inside "$1" "$2" "$command" </dev/null || status=$?
+		say "$2: $command: exit status $status"
+		case $command:$status in
+		*:0) ;;
+		'./dev run'*:1) say "it works, and found what it lists on this kernel" ;;
+		*) failed=1 ;;
+		esac
 	done
 	return "$failed"
 }

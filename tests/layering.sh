@@ -36,7 +36,7 @@ check_includes() {
 }
 
 # libc functions that only compute, and what a compiler puts in by itself.
-pure='^(__)?(mem(cpy|move|set|cmp|chr|rchr|mem|pcpy)|str[a-z]+|stpn?cpy|v?snprintf|qsort(_r)?|bsearch'
+pure='^(__)?(bcmp|mem(cpy|move|set|cmp|chr|rchr|mem|pcpy)|str[a-z]+|stpn?cpy|v?snprintf|qsort(_r)?|bsearch'
 pure+='|malloc|calloc|realloc|free|reallocarray|abort|abs|labs|llabs|ffs(l|ll)?|to(upper|lower)'
 pure+='|isoc(99|23)_(strto[a-z]+|sscanf)|sscanf)(_chk)?$'
 pure+='|^(__assert_fail|__errno_location|__ctype_[a-z_]+|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_'

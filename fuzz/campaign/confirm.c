@@ -10,11 +10,24 @@
 #define REDUCE_RUNS 150
 #define REDUCE_MS   5000 /* programs that hang are slow to replay */
 
-void vm_session_judge(struct vm_session *s)
+static const struct vm_verdict executor_died = {
+	.severity = VM_VIOLATION,
+	.title = "executor: ended while it ran a program",
+	.rule = "executor",
+	.invariant = "survival",
+	.basis = "what a child may do never reaches the executor (harness/executor)",
+	.expected = "a trace of the program",
+	.observed = "the executor ended, or answered what cannot be read",
+};
+
+void vm_session_judge(struct vm_session *s, bool died)
 {
 	struct vm_judge_options opt = { .profile = s->profile, .contract = s->contract };
+	struct vm_judgement *j = &s->judgement;
 
-	vm_judge(&s->trace, &opt, s->scratch, &s->judgement);
+	vm_judge(&s->trace, &opt, s->scratch, j);
+	if (died && s->trace.exit == VM_EXIT_STATUS && j->nverdicts < VM_MAX_VERDICTS)
+		j->verdict[j->nverdicts++] = executor_died;
 }
 
 /*
@@ -34,11 +47,14 @@ static int shows(struct vm_session *s, const struct vm_program *prog, const stru
 	atomic_fetch_add(&s->stats->replays, 1);
 	if (ret == 0)
 		atomic_fetch_add(&s->stats->executor_restarts, 1);
-	vm_session_judge(s);
+	vm_session_judge(s, ret == 0);
 	for (uint32_t i = 0; i < s->judgement.nverdicts; i++) {
 		*v = &s->judgement.verdict[i];
-		if (!strcmp((*v)->title, title->title))
-			return 1;
+		if (strcmp((*v)->title, title->title))
+			continue;
+		if (s->trace.exit == VM_EXIT_STUCK)
+			atomic_fetch_add(&s->stats->hung, 1);
+		return 1;
 	}
 	return 0;
 }

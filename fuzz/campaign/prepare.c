@@ -102,11 +102,17 @@ static int ask_target(struct vm_campaign *c, char *err, size_t errlen)
 		.privileged = c->opt.privileged,
 	};
 	struct vm_target *t = vm_target_open(c->opt.target, &topt, err, errlen);
+	const char *harm;
 
 	if (!t)
 		return -1;
 	c->info = *vm_target_info(t);
 	vm_target_close(t);
+	harm = !strcmp(c->opt.target, "local") ? vm_host_harm(&c->info) : NULL;
+	if (harm) {
+		snprintf(err, errlen, "%s", harm);
+		return -1;
+	}
 	c->profile = vm_profile_choose(&c->info, c->why, sizeof(c->why), &c->regressed,
 				       c->regression, sizeof(c->regression));
 	if (c->opt.profile) {

@@ -130,6 +130,9 @@ static int store(struct vm_session *s, const struct vm_program *prog, const stru
 	if (!t)
 		return 0;
 	atomic_fetch_add(&t->count, 1);
+	/* A title that an earlier run in this folder took for less, under another contract. */
+	if (v->severity > t->severity)
+		t->severity = v->severity;
 	/* What a replay did not show may be shown by the next program that has it. */
 	if (!fresh && atomic_load(&t->tries) < VM_MAX_TRIES)
 		fresh = atomic_compare_exchange_strong(&t->state, &flaky, VM_TITLE_PENDING);
@@ -160,7 +163,7 @@ static int digest(struct vm_session *s, const struct vm_program *prog, struct vm
 {
 	const struct vm_judgement *j = &s->judgement;
 
-	vm_session_judge(s);
+	vm_session_judge(s, result->executor_died);
 	count_run(s, &s->trace, j);
 	result->nfeatures = j->nfeatures;
 	memcpy(result->feature, j->feature, j->nfeatures * sizeof(j->feature[0]));
@@ -186,8 +189,10 @@ int vm_session_wait(struct vm_session *s, struct vm_result *result, char *err, s
 	vm_in_flight_drop(s->in_flight, result->id);
 	result->executor_died = ret == 0;
 	result->new_violation = false;
-	if (ret == 0)
+	if (ret == 0) {
 		atomic_fetch_add(&s->stats->executor_restarts, 1);
+		fprintf(stderr, "vmafuzz: %s\n", err);
+	}
 	return digest(s, s->flying[result->id % VM_TARGET_MAX_INFLIGHT], result, err, errlen);
 }
 

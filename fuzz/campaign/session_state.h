@@ -31,7 +31,10 @@ struct vm_session {
 	struct vm_trace trace;
 };
 
-/* Judge s->trace into s->judgement. */
-void vm_session_judge(struct vm_session *s);
+/*
+ * Judge s->trace into s->judgement. `died`: the executor ended while it ran the program, of which
+ * the oracle has nothing to see; this adds the verdict.
+ */
+void vm_session_judge(struct vm_session *s, bool died);
 
 #endif

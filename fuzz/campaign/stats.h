@@ -43,7 +43,8 @@ struct vm_stats {
 	_Atomic uint64_t corpus; /* files in OUT/corpus, counted by the supervisor */
 	_Atomic uint64_t notes;	 /* verdicts */
 	_Atomic uint64_t executor_restarts, engine_restarts;
-	_Atomic uint64_t stuck; /* children that could not be killed */
+	_Atomic uint64_t stuck; /* children that could not be killed, executors that hung */
+	_Atomic uint64_t hung;	/* replays that showed a title that way again */
 	_Atomic uint64_t died;	/* programs that ended by a signal or too early */
 	_Atomic uint64_t timeouts;
 	_Atomic uint32_t broken; /* an engine cannot go on: `error` says why */

@@ -193,19 +193,11 @@ static void count_corpus(struct supervisor *s)
 /* Write stats.json and the counts; 0 or -1. */
 static int store(struct supervisor *s)
 {
-	char path[VM_PATH_MAX];
-	char *json;
-	int ret;
-
 	if (s->engine == VM_ENGINE_AFL)
 		vm_afl_look(s->c->opt.out, &s->outcome);
-	json = vm_summary_json(s->c, &s->outcome);
-	vm_path(path, "%s/stats.json", s->c->opt.out);
-	ret = json ? vm_file_write(path, json, strlen(json), s->err, sizeof(s->err)) : 0;
-	free(json);
-	if (!ret)
-		ret = vm_findings_counts(s->c->opt.out, s->c->stats, s->err, sizeof(s->err));
-	return ret;
+	if (vm_summary_store(s->c, &s->outcome, s->err, sizeof(s->err)))
+		return -1;
+	return vm_findings_counts(s->c->opt.out, s->c->stats, s->err, sizeof(s->err));
 }
 
 static int look(struct supervisor *s)
@@ -251,7 +243,7 @@ static int exit_status(const struct supervisor *s, bool broken)
 	const struct vm_stats *st = s->c->stats;
 	unsigned int counts = 0;
 
-	if (atomic_load(&st->stuck))
+	if (atomic_load(&st->hung))
 		return 2;
 	if (broken)
 		return strncmp(s->c->opt.target, "exec:", 5) || !atomic_load(&st->programs) ? 3 : 2;
@@ -268,7 +260,6 @@ static void finish(struct supervisor *s, bool broken)
 {
 	struct vm_stats *st = s->c->stats;
 	FILE *to = s->status.to;
-	char *json;
 
 	vm_status_tick(&s->status, s->c->opt.out, st);
 	vm_status_end(&s->status);
@@ -284,12 +275,8 @@ static void finish(struct supervisor *s, bool broken)
 		s->outcome.status = 3;
 	}
 	vm_summary_print(to, s->c, &s->outcome);
-	if (!s->c->opt.json)
-		return;
-	json = vm_summary_json(s->c, &s->outcome);
-	if (json)
-		fputs(json, stdout);
-	free(json);
+	if (s->c->opt.json)
+		vm_summary_print_json(stdout, s->c, &s->outcome);
 }
 
 int vm_supervise(struct vm_campaign *c, enum vm_engine engine)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include <linux/mman.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 
 #include "fuzz/mutate/aim.h"
+#include "harness/program/advice.h"
 
 uint64_t vm_aim_prot(struct vm_mutator *m)
 {
@@ -24,6 +27,39 @@ uint64_t vm_aim_prot(struct vm_mutator *m)
 	}
 }
 
+uint64_t vm_aim_choice(struct vm_mutator *m, const struct vm_arg_desc *desc)
+{
+	uint32_t words = 0;
+
+	while (desc->words[words].name)
+		words++;
+	if (vm_rng_chance(&m->rng, 97))
+		return desc->words[vm_rng_below(&m->rng, words)].bits;
+	return vm_rng_chance(&m->rng, 50) ? vm_rng_below(&m->rng, 128)
+					  : (uint32_t)vm_rng_next(&m->rng);
+}
+
+static void put_span(struct vm_mutator *m, struct vm_call *call, struct vm_span s)
+{
+	call->arg[0].addr = vm_addr_from(m, s.start);
+	call->arg[1].len = vm_quantity_from(&m->layout, s.len);
+}
+
+/* Advice that changes contents is worth more than the rest: it is what can be seen. */
+static void aim_madvise(struct vm_mutator *m, struct vm_call *call)
+{
+	static const uint8_t strong[] = { MADV_DONTNEED,       MADV_FREE,	   MADV_REMOVE,
+					  MADV_GUARD_INSTALL,  MADV_GUARD_REMOVE,  MADV_PAGEOUT,
+					  MADV_POPULATE_WRITE, MADV_POPULATE_READ, MADV_DONTFORK };
+
+	put_span(m, call, vm_rng_chance(&m->rng, 50) ? vm_span_inside(m) : vm_span_aimed(m));
+	call->arg[2].bits = vm_rng_chance(&m->rng, 55)
+				    ? strong[vm_rng_below(&m->rng, sizeof(strong))]
+				    : vm_aim_choice(m, &vm_call_desc(call->op)->arg[2]);
+	if (call->op == VM_OP_PROCESS_MADVISE && vm_rng_chance(&m->rng, 2))
+		call->arg[3].bits = 1ull << vm_rng_below(&m->rng, 32);
+}
+
 void vm_aim_name(struct vm_mutator *m, struct vm_call *call)
 {
 	uint8_t slot = (uint8_t)(1 + vm_rng_below(&m->rng, VM_NAME_SLOTS - 1));
@@ -36,12 +72,6 @@ void vm_aim_name(struct vm_mutator *m, struct vm_call *call)
 	}
 	m->used |= (uint16_t)(1u << slot);
 	call->let = slot;
-}
-
-static void put_span(struct vm_mutator *m, struct vm_call *call, struct vm_span s)
-{
-	call->arg[0].addr = vm_addr_from(m, s.start);
-	call->arg[1].len = vm_quantity_from(&m->layout, s.len);
 }
 
 static uint64_t mmap_type(struct vm_mutator *m)
@@ -78,6 +108,8 @@ static void aim_mmap(struct vm_mutator *m, struct vm_call *call)
 		flags |= MAP_FIXED;
 	if (how == NOREPLACE || how == BOTH)
 		flags |= MAP_FIXED_NOREPLACE;
+	if (vm_rng_chance(&m->rng, 6))
+		flags |= MAP_LOCKED;
 	if (how == ANY)
 		s = (struct vm_span){ 0, vm_span_arena(m).len };
 	if (vm_rng_chance(&m->rng, 5))
@@ -105,6 +137,25 @@ static void aim_remap(struct vm_mutator *m, struct vm_call *call)
 		call->arg[2].bits = vm_aim_prot(m);
 	if (vm_rng_chance(&m->rng, 10))
 		call->arg[4].bits = 1ull << vm_rng_below(&m->rng, 32);
+}
+
+/* Into a hole; or over what is there, with the flag that allows it mostly. */
+static void aim_shmat(struct vm_mutator *m, struct vm_call *call)
+{
+	bool over = vm_rng_chance(&m->rng, 40);
+	struct vm_span s = over ? vm_span_aimed(m) : vm_span_hole(m);
+
+	call->arg[0].bits =
+		vm_rng_chance(&m->rng, 97) ? VM_OBJECT_S0 : vm_rng_below(&m->rng, VM_OBJECT_COUNT);
+	call->arg[1].addr = vm_addr_from(m, s.start);
+	call->arg[2].bits = (vm_rng_chance(&m->rng, 25) ? SHM_RDONLY : 0) |
+			    (vm_rng_chance(&m->rng, 10) ? SHM_RND : 0) |
+			    (vm_rng_chance(&m->rng, over ? 80 : 10) ? SHM_REMAP : 0) |
+			    (vm_rng_chance(&m->rng, 5) ? SHM_EXEC : 0);
+	if (vm_rng_chance(&m->rng, 15)) {
+		call->arg[1].addr = (struct vm_addr){ .base = VM_BASE_NULL };
+		vm_aim_name(m, call);
+	}
 }
 
 void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
@@ -159,6 +210,31 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 		call->arg[0].bits = 1 + vm_rng_below(&m->rng, VM_OBJECT_COUNT - 1);
 		call->arg[1].len.pages = (int32_t)vm_rng_below(&m->rng, 2 * VM_OBJECT_PAGES);
 		break;
+	case VM_OP_SHMAT:
+		aim_shmat(m, call);
+		break;
+	case VM_OP_SHMDT:
+		call->arg[0].addr = vm_addr_from(m, vm_span_aimed(m).start);
+		break;
+	case VM_OP_FORK:
+	case VM_OP_END:
+	case VM_OP_EXEC:
+		break;
+	case VM_OP_MLOCK2:
+		put_span(m, call, vm_span_aimed(m));
+		call->arg[2].bits =
+			vm_rng_chance(&m->rng, 90) ? MLOCK_ONFAULT : vm_rng_below(&m->rng, 4);
+		break;
+	case VM_OP_MLOCKALL:
+		call->arg[0].bits = vm_rng_chance(&m->rng, 90) ? 1 + vm_rng_below(&m->rng, 7)
+							       : vm_rng_below(&m->rng, 32);
+		break;
+	case VM_OP_MUNLOCKALL:
+		break;
+	case VM_OP_MADVISE:
+	case VM_OP_PROCESS_MADVISE:
+		aim_madvise(m, call);
+		break;
 	case VM_OP_MSYNC:
 		put_span(m, call, vm_span_aimed(m));
 		call->arg[2].bits = vm_rng_below(&m->rng, 8);
@@ -176,21 +252,15 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 void vm_aim_call(struct vm_mutator *m, struct vm_call *call)
 {
 	static const uint8_t weight[VM_OP_COUNT] = {
-		[VM_OP_MMAP] = 20,
-		[VM_OP_MUNMAP] = 10,
-		[VM_OP_MREMAP] = 32,
-		[VM_OP_MPROTECT] = 12,
-		[VM_OP_MSEAL] = 6,
-		[VM_OP_READ] = 4,
-		[VM_OP_WRITE] = 5,
-		[VM_OP_FILL] = 11,
-		[VM_OP_TRUNCATE] = 3,
-		[VM_OP_MSYNC] = 1,
-		[VM_OP_MINCORE] = 1,
-		[VM_OP_PKEY_MPROTECT] = 2,
-		[VM_OP_REMAP_FILE_PAGES] = 2,
-		[VM_OP_NAME] = 1,
-		[VM_OP_MDWE] = 1,
+		[VM_OP_MMAP] = 20,	[VM_OP_MUNMAP] = 10, [VM_OP_MREMAP] = 32,
+		[VM_OP_MPROTECT] = 12,	[VM_OP_MSEAL] = 6,   [VM_OP_READ] = 4,
+		[VM_OP_WRITE] = 5,	[VM_OP_FILL] = 11,   [VM_OP_TRUNCATE] = 3,
+		[VM_OP_FORK] = 2,	[VM_OP_END] = 1,     [VM_OP_SHMAT] = 3,
+		[VM_OP_SHMDT] = 1,	[VM_OP_EXEC] = 1,    [VM_OP_MLOCK] = 3,
+		[VM_OP_MLOCK2] = 2,	[VM_OP_MUNLOCK] = 2, [VM_OP_MLOCKALL] = 1,
+		[VM_OP_MUNLOCKALL] = 1, [VM_OP_MADVISE] = 9, [VM_OP_PROCESS_MADVISE] = 1,
+		[VM_OP_MSYNC] = 1,	[VM_OP_MINCORE] = 1, [VM_OP_PKEY_MPROTECT] = 2,
+		[VM_OP_NAME] = 1,	[VM_OP_MDWE] = 1,    [VM_OP_REMAP_FILE_PAGES] = 2,
 		[VM_OP_BRK] = 3,
 	};
 	const struct vm_model_area *areas;

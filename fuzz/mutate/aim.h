@@ -4,6 +4,7 @@
 #define VM_AIM_H
 
 #include "fuzz/mutate/mutate.h"
+#include "harness/program/call_table.h"
 
 /* A range in run-time values; start and start + len may lie anywhere, len may wrap. */
 struct vm_span {
@@ -61,6 +62,9 @@ void vm_aim_mremap(struct vm_mutator *m, struct vm_call *call);
 
 /* PROT_* bits as programs have them: rw mostly, some of all, few illegal. */
 uint64_t vm_aim_prot(struct vm_mutator *m);
+
+/* A value of a VM_ARG_CHOICE: mostly one that has a word, else a number near them or any. */
+uint64_t vm_aim_choice(struct vm_mutator *m, const struct vm_arg_desc *desc);
 
 /* Give the call a name slot that the program does not use (any, if all are). */
 void vm_aim_name(struct vm_mutator *m, struct vm_call *call);

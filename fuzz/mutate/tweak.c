@@ -84,7 +84,7 @@ static void tweak_flags(struct vm_mutator *m, const struct vm_arg_desc *desc, ui
 void vm_tweak_call(struct vm_mutator *m, struct vm_call *call)
 {
 	const struct vm_call_desc *desc = vm_call_desc(call->op);
-	unsigned int i = vm_rng_below(&m->rng, desc->nargs);
+	unsigned int i = desc->nargs ? vm_rng_below(&m->rng, desc->nargs) : 0;
 
 	switch (desc->arg[i].kind) {
 	case VM_ARG_ADDR:
@@ -98,8 +98,13 @@ void vm_tweak_call(struct vm_mutator *m, struct vm_call *call)
 		break;
 	case VM_ARG_FLAGS:
 		tweak_flags(m, &desc->arg[i], &call->arg[i].bits);
-		break;	case VM_ARG_OFFSET:
-		call->arg[i].len = (struct vm_quantity){ .pages = (int32_t)vm_rng_below(&m->rng, 8) };
+		break;
+	case VM_ARG_OFFSET:
+		call->arg[i].len =
+			(struct vm_quantity){ .pages = (int32_t)vm_rng_below(&m->rng, 8) };
+		break;
+	case VM_ARG_CHOICE:
+		call->arg[i].bits = vm_aim_choice(m, &desc->arg[i]);
 		break;
 	case VM_ARG_OBJECT:
 		call->arg[i].bits = vm_rng_below(&m->rng, VM_OBJECT_COUNT);

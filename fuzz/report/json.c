@@ -1,111 +1,57 @@
 /* SPDX-License-Identifier: MIT */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fuzz/report/json.h"
 
-static void add(struct vm_json *j, const char *s, size_t n)
+int vm_json_number(json_t *to, const char *key, uint64_t n)
 {
-	if (j->failed)
-		return;
-	if (j->len + n + 1 > j->cap) {
-		size_t cap = (j->len + n + 1) * 2;
-		char *more = realloc(j->text, cap);
+	return json_object_set_new(to, key, json_integer((json_int_t)n));
+}
 
-		if (!more) {
-			j->failed = true;
-			return;
-		}
-		j->text = more;
-		j->cap = cap;
+static json_t *string_of(const char *text, size_t len)
+{
+	json_t *value = json_stringn(text, len);
+	char *plain;
+
+	if (value)
+		return value;
+	plain = strndup(text, len);
+	for (char *c = plain; c && *c; c++)
+		if ((unsigned char)*c >= 0x80)
+			*c = '?';
+	value = json_string(plain);
+	free(plain);
+	return value;
+}
+
+int vm_json_text(json_t *to, const char *key, const char *text)
+{
+	return json_object_set_new(to, key, string_of(text, strlen(text)));
+}
+
+int vm_json_lines(json_t *to, const char *key, const char *text)
+{
+	json_t *array = json_array();
+	int bad = json_object_set_new(to, key, array);
+
+	while (!bad && *text) {
+		size_t len = strcspn(text, "\n");
+
+		bad = json_array_append_new(array, string_of(text, len));
+		text += len + (text[len] == '\n');
 	}
-	memcpy(j->text + j->len, s, n);
-	j->len += n;
-	j->text[j->len] = '\0';
+	return bad;
 }
 
-static void add_line(struct vm_json *j)
+char *vm_json_dump(json_t *root)
 {
-	add(j, "\n", 1);
-	for (unsigned int i = 0; i < j->depth; i++)
-		add(j, "  ", 2);
-}
+	char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL, *line = NULL;
 
-static void add_string(struct vm_json *j, const char *s)
-{
-	char escape[8];
-
-	add(j, "\"", 1);
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c == '"' || c == '\\')
-			add(j, escape, (size_t)snprintf(escape, sizeof(escape), "\\%c", c));
-		else if (c < 0x20 || c == 0x7f)
-			add(j, escape, (size_t)snprintf(escape, sizeof(escape), "\\u%04x", c));
-		else
-			add(j, s, 1);
-	}
-	add(j, "\"", 1);
-}
-
-static void begin(struct vm_json *j, const char *key)
-{
-	if (j->comma)
-		add(j, ",", 1);
-	if (j->depth)
-		add_line(j);
-	j->comma = true;
-	if (!key)
-		return;
-	add_string(j, key);
-	add(j, ": ", 2);
-}
-
-void vm_json_open(struct vm_json *j, const char *key, char bracket)
-{
-	begin(j, key);
-	add(j, &bracket, 1);
-	j->depth++;
-	j->comma = false;
-}
-
-void vm_json_close(struct vm_json *j, char bracket)
-{
-	j->depth--;
-	if (j->comma)
-		add_line(j);
-	add(j, &bracket, 1);
-	j->comma = true;
-}
-
-void vm_json_number(struct vm_json *j, const char *key, uint64_t n)
-{
-	char text[24];
-
-	begin(j, key);
-	add(j, text, (size_t)snprintf(text, sizeof(text), "%" PRIu64, n));
-}
-
-void vm_json_bool(struct vm_json *j, const char *key, bool value)
-{
-	begin(j, key);
-	add(j, value ? "true" : "false", value ? 4 : 5);
-}
-
-void vm_json_text(struct vm_json *j, const char *key, const char *text)
-{
-	begin(j, key);
-	add_string(j, text);
-}
-
-char *vm_json_finish(struct vm_json *j)
-{
-	add(j, "\n", 1);
-	if (!j->failed)
-		return j->text;
-	free(j->text);
-	return NULL;
+	json_decref(root);
+	if (text && asprintf(&line, "%s\n", text) < 0)
+		line = NULL;
+	free(text);
+	return line;
 }

@@ -1,30 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes JSON into a growing buffer, indented; the caller keeps the nesting right. */
-#ifndef VM_JSON_H
-#define VM_JSON_H
+/*
+ * Putting values into JSON objects. All return 0, or -1 when memory ran out; jansson passes a
+ * missing value on as such an error.
+ */
+#ifndef VM_REPORT_JSON_H
+#define VM_REPORT_JSON_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <jansson.h>
 #include <stdint.h>
 
-struct vm_json {
-	char *text; /* malloc()ed, ends with a NUL */
-	size_t len, cap;
-	unsigned int depth;
-	bool comma;  /* something stands before in this object or array */
-	bool failed; /* no memory: text is not whole */
-};
+/* jansson's integers are signed: no count comes so far, and --seed goes no further. */
+int vm_json_number(json_t *to, const char *key, uint64_t n);
 
-/* Starts zeroed. `key` is NULL in arrays and at the top. */
-void vm_json_open(struct vm_json *j, const char *key, char bracket); /* '{' or '[' */
-void vm_json_close(struct vm_json *j, char bracket);		     /* '}' or ']' */
-void vm_json_number(struct vm_json *j, const char *key, uint64_t n);
-void vm_json_bool(struct vm_json *j, const char *key, bool value);
+/* Paths and what a target says of itself may be any bytes, JSON is UTF-8: `?` for what is not. */
+int vm_json_text(json_t *to, const char *key, const char *text);
 
-/* Bytes that are not ASCII are written as they are if they are UTF-8's, so `text` should be. */
-void vm_json_text(struct vm_json *j, const char *key, const char *text);
+/* The lines of `text`, each with a newline at its end, as an array of strings. */
+int vm_json_lines(json_t *to, const char *key, const char *text);
 
-/* The text with a final newline, for the caller to free(); NULL if memory ran out. */
-char *vm_json_finish(struct vm_json *j);
+/* The whole of it, with a final newline, malloc()ed; NULL without memory. Takes over `root`. */
+char *vm_json_dump(json_t *root);
 
 #endif

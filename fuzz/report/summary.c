@@ -35,14 +35,14 @@ static void print_rules(FILE *to, const struct vm_stats *s)
 {
 	fprintf(to, "\n  %-10s %12s %12s %12s   how sure the rule was, calls\n", "rule", "exact",
 		"one of some", "silent");
-	for (uint8_t op = 0; op < VM_OP_COUNT; op++) {
+	for (unsigned int op = 0; op < VM_OP_COUNT; op++) {
 		const _Atomic uint64_t *n = s->strictness[op];
 		uint64_t exact = atomic_load(&n[VM_EXACT]), set = atomic_load(&n[VM_SET_VALUED]);
 		uint64_t silent = atomic_load(&n[VM_SILENT]);
 
 		if (exact + set + silent)
 			fprintf(to, "  %-10s %12" PRIu64 " %12" PRIu64 " %12" PRIu64 "\n",
-				vm_call_desc(op)->name, exact, set, silent);
+				vm_call_desc((uint8_t)op)->name, exact, set, silent);
 	}
 }
 
@@ -69,6 +69,25 @@ static unsigned int print_titles(FILE *to, const struct vm_campaign *c, enum vm_
 		n++;
 	}
 	return n;
+}
+
+/* With the first finding as the example: violations come first. */
+static void print_how_to_read(FILE *to, const struct vm_campaign *c)
+{
+	const struct vm_title *first = NULL;
+
+	for (int i = 0; i < VM_MAX_TITLES; i++) {
+		const struct vm_title *t = &c->stats->title[i];
+
+		if (atomic_load(&t->state) == VM_TITLE_CONFIRMED && t->slug[0] &&
+		    (!first || t->severity > first->severity))
+			first = t;
+	}
+	if (!first)
+		return;
+	fprintf(to, "\n  read it:   %s/findings/%s/explanation.txt\n", c->opt.out, first->slug);
+	fprintf(to, "  replay it: vmafuzz replay %s/findings/%s/program.vma\n", c->opt.out,
+		first->slug);
 }
 
 static void print_result(FILE *to, const struct vm_outcome *o, unsigned int violations,
@@ -102,8 +121,7 @@ void vm_summary_print(FILE *to, const struct vm_campaign *c, const struct vm_out
 	print_titles(to, c, VM_VIOLATION, false);
 	print_titles(to, c, VM_DEVIATION, false);
 	if (violations + deviations)
-		fprintf(to, "  read explanation.txt there; replay: vmafuzz replay "
-			    "FOLDER/program.vma\n");
+		print_how_to_read(to, c);
 	else
 		fprintf(to, "  nothing found\n");
 	if (atomic_load(&c->stats->titles_lost))

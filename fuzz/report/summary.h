@@ -19,7 +19,11 @@ struct vm_outcome {
 
 void vm_summary_print(FILE *to, const struct vm_campaign *c, const struct vm_outcome *o);
 
-/* The same as JSON, malloc()ed; NULL without memory. */
-char *vm_summary_json(const struct vm_campaign *c, const struct vm_outcome *o);
+/* The same as JSON. */
+void vm_summary_print_json(FILE *to, const struct vm_campaign *c, const struct vm_outcome *o);
+
+/* OUT/stats.json, the same again; whole or as it was. 0, or -1 with one line in err. */
+int vm_summary_store(const struct vm_campaign *c, const struct vm_outcome *o, char *err,
+		     size_t errlen);
 
 #endif

@@ -1,27 +1,76 @@
 /* SPDX-License-Identifier: MIT */
 /* OUT/stats.json and `--json`. */
 #include <stdatomic.h>
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "fuzz/campaign/findings.h"
+#include "fuzz/campaign/folder.h"
 #include "fuzz/report/json.h"
 #include "fuzz/report/summary.h"
 #include "harness/program/call_table.h"
 
-static void put_strictness(struct vm_json *j, const struct vm_stats *s)
+static int put_campaign(json_t *to, const struct vm_campaign *c, const struct vm_outcome *o)
 {
-	vm_json_open(j, "strictness", '{');
-	for (uint8_t op = 0; op < VM_OP_COUNT; op++) {
-		vm_json_open(j, vm_call_desc(op)->name, '{');
-		vm_json_number(j, "exact", atomic_load(&s->strictness[op][VM_EXACT]));
-		vm_json_number(j, "set", atomic_load(&s->strictness[op][VM_SET_VALUED]));
-		vm_json_number(j, "silent", atomic_load(&s->strictness[op][VM_SILENT]));
-		vm_json_close(j, '}');
-	}
-	vm_json_close(j, '}');
+	char kernel[256];
+	int bad;
+
+	vm_target_name(&c->info, kernel, sizeof(kernel));
+	bad = vm_json_text(to, "engine", o->engine);
+	bad |= vm_json_text(to, "target", c->opt.target);
+	bad |= vm_json_text(to, "kernel", kernel);
+	bad |= vm_json_text(to, "kernel_version", c->info.version);
+	bad |= vm_json_text(to, "profile", c->profile->name);
+	bad |= vm_json_text(to, "profile_why", c->why);
+	bad |= vm_json_text(to, "contract", vm_contract_name(c->contract));
+	bad |= vm_json_text(to, "inject", c->info.inject);
+	bad |= vm_json_number(to, "seed", c->opt.seed);
+	bad |= vm_json_number(to, "jobs", c->opt.jobs);
+	bad |= vm_json_number(to, "milliseconds", o->ms);
+	bad |= json_object_set_new(to, "finished", json_boolean(o->finished));
+	bad |= vm_json_number(to, "exit_status", (uint64_t)o->status);
+	return bad;
 }
 
-static void put_title(struct vm_json *j, const struct vm_title *t, const char *out)
+static int put_numbers(json_t *to, const struct vm_stats *s)
+{
+	int bad;
+
+	bad = vm_json_number(to, "programs", atomic_load(&s->programs));
+	bad |= vm_json_number(to, "calls", atomic_load(&s->calls));
+	bad |= vm_json_number(to, "withheld", atomic_load(&s->withheld));
+	bad |= vm_json_number(to, "replays", atomic_load(&s->replays));
+	bad |= vm_json_number(to, "corpus", atomic_load(&s->corpus));
+	bad |= vm_json_number(to, "features", atomic_load(&s->feedback.count));
+	bad |= vm_json_number(to, "notes", atomic_load(&s->notes));
+	bad |= vm_json_number(to, "deviations", vm_stats_titles(s, VM_DEVIATION));
+	bad |= vm_json_number(to, "violations", vm_stats_titles(s, VM_VIOLATION));
+	bad |= vm_json_number(to, "children_died", atomic_load(&s->died));
+	bad |= vm_json_number(to, "children_timed_out", atomic_load(&s->timeouts));
+	bad |= vm_json_number(to, "children_stuck", atomic_load(&s->stuck));
+	bad |= vm_json_number(to, "executor_restarts", atomic_load(&s->executor_restarts));
+	bad |= vm_json_number(to, "engine_restarts", atomic_load(&s->engine_restarts));
+	return bad;
+}
+
+static int put_strictness(json_t *to, const struct vm_stats *s)
+{
+	json_t *rules = json_object();
+	int bad = json_object_set_new(to, "strictness", rules);
+
+	for (unsigned int op = 0; !bad && op < VM_OP_COUNT; op++) {
+		const _Atomic uint64_t *n = s->strictness[op];
+		json_t *rule = json_object();
+
+		bad = json_object_set_new(rules, vm_call_desc((uint8_t)op)->name, rule) ||
+		      vm_json_number(rule, "exact", atomic_load(&n[VM_EXACT])) ||
+		      vm_json_number(rule, "set", atomic_load(&n[VM_SET_VALUED])) ||
+		      vm_json_number(rule, "silent", atomic_load(&n[VM_SILENT]));
+	}
+	return bad ? -1 : 0;
+}
+
+static int put_title(json_t *titles, const struct vm_title *t, const char *out)
 {
 	static const char *const state_name[] = {
 		[VM_TITLE_PENDING] = "pending",
@@ -29,76 +78,74 @@ static void put_title(struct vm_json *j, const struct vm_title *t, const char *o
 		[VM_TITLE_FLAKY] = "flaky",
 	};
 	uint32_t state = atomic_load(&t->state);
-	char path[1200];
+	char path[VM_PATH_MAX];
+	json_t *title;
+	int bad;
 
 	if (state <= VM_TITLE_CLAIMED)
-		return;
-	vm_json_open(j, NULL, '{');
-	vm_json_text(j, "title", t->title);
-	vm_json_text(j, "severity", vm_severity_name(t->severity));
-	vm_json_text(j, "state", state_name[state]);
-	vm_json_number(j, "programs", atomic_load(&t->count));
+		return 0;
+	title = json_object();
+	if (json_array_append_new(titles, title))
+		return -1;
+	bad = vm_json_text(title, "title", t->title);
+	bad |= vm_json_text(title, "severity", vm_severity_name(t->severity));
+	bad |= vm_json_text(title, "state", state_name[state]);
+	bad |= vm_json_number(title, "programs", atomic_load(&t->count));
 	if (t->slug[0]) {
-		snprintf(path, sizeof(path), "%s/%s/%s", out, vm_title_folder(state), t->slug);
-		vm_json_text(j, "folder", path);
+		vm_path(path, "%s/%s/%s", out, vm_title_folder(state), t->slug);
+		bad |= vm_json_text(title, "folder", path);
 	}
-	vm_json_close(j, '}');
+	return bad;
 }
 
-static void put_campaign(struct vm_json *j, const struct vm_campaign *c, const struct vm_outcome *o)
+static int put_titles(json_t *to, const struct vm_campaign *c)
 {
-	char kernel[256];
+	json_t *titles = json_array();
+	int bad = json_object_set_new(to, "titles", titles);
 
-	vm_target_name(&c->info, kernel, sizeof(kernel));
-	vm_json_text(j, "engine", o->engine);
-	vm_json_text(j, "target", c->opt.target);
-	vm_json_text(j, "kernel", kernel);
-	vm_json_text(j, "kernel_version", c->info.version);
-	vm_json_text(j, "profile", c->profile->name);
-	vm_json_text(j, "profile_why", c->why);
-	vm_json_text(j, "contract", vm_contract_name(c->contract));
-	vm_json_text(j, "inject", c->info.inject);
-	vm_json_number(j, "seed", c->opt.seed);
-	vm_json_number(j, "jobs", c->opt.jobs);
-	vm_json_number(j, "milliseconds", o->ms);
-	vm_json_bool(j, "finished", o->finished);
-	vm_json_number(j, "exit_status", (uint64_t)o->status);
+	for (int i = 0; !bad && i < VM_MAX_TITLES; i++)
+		bad = put_title(titles, &c->stats->title[i], c->opt.out);
+	return bad;
 }
 
-static void put_numbers(struct vm_json *j, const struct vm_stats *s)
+/* The whole of it, with a final newline, malloc()ed; NULL without memory. */
+static char *summary(const struct vm_campaign *c, const struct vm_outcome *o)
 {
-	vm_json_number(j, "programs", atomic_load(&s->programs));
-	vm_json_number(j, "calls", atomic_load(&s->calls));
-	vm_json_number(j, "withheld", atomic_load(&s->withheld));
-	vm_json_number(j, "replays", atomic_load(&s->replays));
-	vm_json_number(j, "corpus", atomic_load(&s->corpus));
-	vm_json_number(j, "features", atomic_load(&s->feedback.count));
-	vm_json_number(j, "notes", atomic_load(&s->notes));
-	vm_json_number(j, "deviations", vm_stats_titles(s, VM_DEVIATION));
-	vm_json_number(j, "violations", vm_stats_titles(s, VM_VIOLATION));
-	vm_json_number(j, "children_died", atomic_load(&s->died));
-	vm_json_number(j, "children_timed_out", atomic_load(&s->timeouts));
-	vm_json_number(j, "children_stuck", atomic_load(&s->stuck));
-	vm_json_number(j, "executor_restarts", atomic_load(&s->executor_restarts));
-	vm_json_number(j, "engine_restarts", atomic_load(&s->engine_restarts));
+	json_t *root = json_object();
+	int bad = put_campaign(root, c, o) || put_numbers(root, c->stats);
+
+	if (!bad && o->afl_stability[0])
+		bad = vm_json_text(root, "afl_stability", o->afl_stability) ||
+		      vm_json_number(root, "afl_crashes", o->afl_crashes);
+	bad = bad || put_strictness(root, c->stats) || put_titles(root, c);
+	if (!bad)
+		return vm_json_dump(root);
+	json_decref(root);
+	return NULL;
 }
 
-char *vm_summary_json(const struct vm_campaign *c, const struct vm_outcome *o)
+int vm_summary_store(const struct vm_campaign *c, const struct vm_outcome *o, char *err,
+		     size_t errlen)
 {
-	struct vm_json j = { 0 };
+	char *text = summary(c, o), path[VM_PATH_MAX];
+	int ret = -1;
 
-	vm_json_open(&j, NULL, '{');
-	put_campaign(&j, c, o);
-	put_numbers(&j, c->stats);
-	if (o->afl_stability[0]) {
-		vm_json_text(&j, "afl_stability", o->afl_stability);
-		vm_json_number(&j, "afl_crashes", o->afl_crashes);
-	}
-	put_strictness(&j, c->stats);
-	vm_json_open(&j, "titles", '[');
-	for (int i = 0; i < VM_MAX_TITLES; i++)
-		put_title(&j, &c->stats->title[i], c->opt.out);
-	vm_json_close(&j, ']');
-	vm_json_close(&j, '}');
-	return vm_json_finish(&j);
+	vm_path(path, "%s/stats.json", c->opt.out);
+	if (text)
+		ret = vm_file_write(path, text, strlen(text), err, errlen);
+	else
+		snprintf(err, errlen, "no memory for %s", path);
+	free(text);
+	return ret;
+}
+
+void vm_summary_print_json(FILE *to, const struct vm_campaign *c, const struct vm_outcome *o)
+{
+	char *text = summary(c, o);
+
+	if (text)
+		fputs(text, to);
+	else
+		fputs("vmafuzz: no memory for the summary\n", stderr);
+	free(text);
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,6 +12,7 @@
 #include "harness/executor/calls/run.h"
 #include "harness/executor/child.h"
 #include "harness/executor/run.h"
+#include "harness/program/advice.h"
 
 struct child {
 	const struct vm_executor *ex;
@@ -16,7 +20,11 @@ struct child {
 	uint8_t level; /* enum vm_observe */
 	bool observed;
 	bool full_text;
-	bool sealed; /* an mseal has succeeded */
+	bool sealed;	/* an mseal has succeeded */
+	bool joined;	/* a forked child has ended, and the next call is the `end` that says so */
+	bool locks;	/* something may have been locked */
+	uint16_t space; /* 1 in a forked child, else 0 */
+	int report[2];	/* in a forked child: a pipe for what it becomes by exec; else -1 */
 	uint32_t seq;
 	uint64_t names[VM_NAME_SLOTS];
 };
@@ -42,7 +50,7 @@ static void start(struct child *c, struct vm_executor *ex, const struct vm_run_r
 	close_protocol();
 	if (!ex->namespaced)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	vm_observer_init(&area->obs, &ex->info.layout, &ways, ex->span, ex->nspan);
+	vm_observer_init(&area->obs, area->text, &ex->info.layout, &ways, ex->span, ex->nspan);
 	area->obs.digest = vm_fault_digest;
 	vm_event_writer_init(&area->writer, area->log, VM_LOG_CAP, ex->info.own, ex->info.nown);
 	if (ex->opt.inject)
@@ -66,12 +74,32 @@ static uint32_t look_layout(struct child *c)
 	return mask ? mask : vm_observe_text(&c->area->obs);
 }
 
-/* Reading smaps is dear: only where a seal may have come, gone or mattered. */
+static bool changes_locks(uint8_t op)
+{
+	return op == VM_OP_MLOCK || op == VM_OP_MLOCK2 || op == VM_OP_MUNLOCK ||
+	       op == VM_OP_MLOCKALL || op == VM_OP_MUNLOCKALL;
+}
+
+static bool sets_flags(const struct vm_syscall *sc)
+{
+	return (sc->op == VM_OP_MADVISE || sc->op == VM_OP_PROCESS_MADVISE) &&
+	       vm_advice_is_flags(vm_advice(sc->arg[2]));
+}
+
+/* Reading smaps is dear: only where a seal, a lock or a flag may have come, gone or mattered. */
 static bool flags_matter(const struct child *c, const struct vm_event *e)
 {
 	if (!(c->ex->info.features & VM_HAS_SMAPS))
 		return false;
-	return e->sc.op == VM_OP_MSEAL || (c->sealed && e->result == -EPERM);
+	if (sets_flags(&e->sc))
+		return true;
+	if (e->sc.op == VM_OP_FORK || e->sc.op == VM_OP_END)
+		return e->status == VM_STATUS_DONE;
+	if (c->locks && e->result >= 0 && (e->sc.op == VM_OP_MMAP || e->sc.op == VM_OP_MREMAP))
+		return true;
+	/* shmdt succeeds where seals keep it from doing anything */
+	return e->sc.op == VM_OP_MSEAL || changes_locks(e->sc.op) ||
+	       (c->sealed && (e->result == -EPERM || e->sc.op == VM_OP_SHMDT));
 }
 
 static uint32_t look_after_call(struct child *c, const struct vm_event *e)
@@ -89,7 +117,7 @@ static uint32_t look_after_call(struct child *c, const struct vm_event *e)
 	return mask | vm_observe_contents(o);
 }
 
-/* All of it: the executor's own VMAs by text, the others with their flags, and contents. */
+/* All of it: the executor's own VMAs by text, the others with their flags, contents, totals. */
 static uint32_t look_at_end(struct child *c)
 {
 	struct vm_observer *o = &c->area->obs;
@@ -99,7 +127,7 @@ static uint32_t look_at_end(struct child *c)
 		flags = vm_observe_flags(o);
 		mask = flags ? mask | flags : vm_observe_smaps(o); /* what disagrees shows */
 	}
-	return mask ? mask | vm_observe_contents(o) : 0;
+	return mask ? mask | vm_observe_contents(o) | vm_observe_totals(o) : 0;
 }
 
 static uint32_t look(struct child *c, const struct vm_event *e)
@@ -127,7 +155,9 @@ static void finish(struct child *c, struct vm_event *e)
 
 static void mark(struct child *c, enum vm_event_kind kind)
 {
-	struct vm_event e = { .kind = kind, .seq_begin = c->seq };
+	struct vm_event e = {
+		.kind = kind, .actor = c->space, .space = c->space, .seq_begin = c->seq
+	};
 
 	c->seq += 2;
 	finish(c, &e);
@@ -149,18 +179,160 @@ static void make(struct child *c, struct vm_event *e)
 		vm_inject_after(c->ex, e);
 }
 
+static void begin_call(struct child *c, unsigned int i, struct vm_event *e)
+{
+	*e = (struct vm_event){ .kind = VM_EVENT_CALL,
+				.call = (uint8_t)i,
+				.actor = c->space,
+				.space = c->space,
+				.seq_begin = c->seq };
+	c->seq += 2;
+	e->sc = vm_call_resolve(&c->area->prog.call[i], &c->ex->info.layout, c->names);
+	vm_event_write_begin(&c->area->writer, e);
+	publish(c);
+}
+
+/* Where the child of the fork `i` stops: the next `end`, or the end of the program. */
+static unsigned int child_end(const struct child *c, unsigned int i)
+{
+	while (i < c->area->prog.ncalls && c->area->prog.call[i].op != VM_OP_END)
+		i++;
+	return i;
+}
+
+/* The child uses the area that the parent used, and the parent goes on with it after the child. */
+static void hand_over_observers(struct child *c, void (*hand_over)(struct vm_observer *o))
+{
+	hand_over(&c->area->obs);
+	if (c->ex->opt.inject)
+		hand_over(&c->area->inject.obs);
+}
+
+static void begin_child(struct child *c, struct vm_event *e, pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
+	c->space = e->actor = e->space = 1;
+	if (c->ex->opt.inject)
+		vm_inject_forked(c->ex);
+	finish(c, e);
+}
+
+/* The child became another program by the call that it has begun: write what that saw. */
+static void finish_exec(struct child *c)
+{
+	const struct vm_target_info *info = &c->ex->info;
+	struct vm_event e = { .kind = VM_EVENT_CALL, .actor = 1, .space = 1 };
+	struct vm_observer *o = &c->area->obs;
+	struct vm_exec_report report;
+
+	close(c->report[1]);
+	if (read(c->report[0], &report, sizeof(report)) == (ssize_t)sizeof(report)) {
+		e.call = (uint8_t)report.call;
+		e.sc.op = VM_OP_EXEC;
+		e.seq_begin = c->seq - 2;
+		e.seq_end = c->seq - 1;
+		o->nvma = o->nown = o->npage = 0;
+		for (uint32_t i = 0; i < report.nvma && i < VM_EXEC_MAX_VMAS; i++)
+			if (!vm_is_guarded(info, report.vma[i].start))
+				o->vma[o->nvma++] = report.vma[i];
+		if (c->ex->opt.inject == VM_INJECT_EXEC_KEEPS)
+			vm_inject_kept(c->ex, o);
+		vm_observer_snapshot(o, c->observed ? VM_SEEN_MAPS : 0, &e.after);
+		vm_event_write_end(&c->area->writer, &e);
+		publish(c);
+		c->seq = c->area->writer.next_seq;
+	}
+	close(c->report[0]);
+}
+
+/* As fork(), with all in place for a child that runs calls; EAGAIN where none can be had. */
+static pid_t fork_child(struct child *c)
+{
+	pid_t child;
+	int why;
+
+	if (c->space || pipe2(c->report, O_CLOEXEC)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	vm_run_all_objects();
+	hand_over_observers(c, vm_observer_close);
+	child = vm_run_fork();
+	why = errno;
+	if (child < 0) {
+		close(c->report[0]);
+		close(c->report[1]);
+	}
+	errno = why;
+	return child;
+}
+
+/* Returns the index of the call that this process makes next. */
+static unsigned int run_fork(struct child *c, unsigned int i)
+{
+	unsigned int end = child_end(c, i);
+	pid_t parent = getpid(), child;
+	struct vm_event e;
+
+	begin_call(c, i, &e);
+	child = fork_child(c);
+	if (child < 0) {
+		e.status = errno == EAGAIN ? VM_STATUS_WITHHELD : VM_STATUS_DONE;
+		e.result = errno == EAGAIN ? VM_WITHHELD_FORK : -errno;
+		finish(c, &e);
+		return i + 1;
+	}
+	e.status = VM_STATUS_DONE;
+	if (child == 0) {
+		begin_child(c, &e, parent);
+		return i + 1;
+	}
+	vm_run_join(child);
+	hand_over_observers(c, vm_observer_forget);
+	c->seq = c->area->writer.next_seq;
+	c->joined = true;
+	finish_exec(c);
+	if (c->ex->opt.inject)
+		vm_inject_joined(c->ex, i, end, c->names);
+	return end;
+}
+
+static void run_exec(struct child *c, unsigned int i)
+{
+	struct vm_event e;
+
+	begin_call(c, i, &e);
+	e.status = c->space ? VM_STATUS_DONE : VM_STATUS_WITHHELD;
+	e.result = c->space ? vm_run_exec(c->report[1], (uint8_t)i) : VM_WITHHELD_FORK;
+	finish(c, &e);
+}
+
+static void run_end(struct child *c, unsigned int i)
+{
+	struct vm_event e;
+
+	begin_call(c, i, &e);
+	if (!c->joined) {
+		e.status = VM_STATUS_WITHHELD;
+		e.result = VM_WITHHELD_FORK;
+	}
+	c->joined = false;
+	finish(c, &e);
+}
+
 static void run_call(struct child *c, unsigned int i)
 {
 	const struct vm_call *call = &c->area->prog.call[i];
 	const struct vm_target_info *info = &c->ex->info;
-	struct vm_event e = { .kind = VM_EVENT_CALL, .call = (uint8_t)i, .seq_begin = c->seq };
 	enum vm_withheld withheld;
+	struct vm_event e;
 
-	c->seq += 2;
-	e.sc = vm_call_resolve(call, &info->layout, c->names);
-	vm_event_write_begin(&c->area->writer, &e);
-	publish(c);
+	begin_call(c, i, &e);
 	withheld = vm_call_withheld(&e.sc, &info->layout, info->guard, info->nguard);
+	if (!withheld && vm_call_harmful(&e.sc, info->cap_effective))
+		withheld = VM_WITHHELD_PRIVILEGE;
 	if (withheld) {
 		e.status = VM_STATUS_WITHHELD;
 		e.result = withheld;
@@ -172,7 +344,34 @@ static void run_call(struct child *c, unsigned int i)
 			e.status == VM_STATUS_DONE && e.result > 0 ? (uint64_t)e.result : 0;
 	if (e.sc.op == VM_OP_MSEAL && e.status == VM_STATUS_DONE && e.result == 0)
 		c->sealed = true;
+	if (changes_locks(e.sc.op) || (e.sc.op == VM_OP_MMAP && e.sc.arg[3] & MAP_LOCKED))
+		c->locks = true;
 	finish(c, &e);
+}
+
+/* Every call of the program; a forked child goes through here too, and stops at its `end`. */
+static void run_calls(struct child *c)
+{
+	const struct vm_program *prog = &c->area->prog;
+	unsigned int i = 0;
+
+	while (i < prog->ncalls) {
+		uint8_t op = prog->call[i].op;
+
+		if (op == VM_OP_FORK) {
+			i = run_fork(c, i);
+			continue;
+		}
+		if (op == VM_OP_EXEC)
+			run_exec(c, i);
+		else if (op != VM_OP_END)
+			run_call(c, i);
+		else if (c->space)
+			return;
+		else
+			run_end(c, i);
+		i++;
+	}
 }
 
 void vm_child_main(struct vm_executor *ex, const struct vm_run_request *req)
@@ -181,8 +380,7 @@ void vm_child_main(struct vm_executor *ex, const struct vm_run_request *req)
 
 	start(&c, ex, req);
 	mark(&c, VM_EVENT_START);
-	for (unsigned int i = 0; i < ex->area->prog.ncalls; i++)
-		run_call(&c, i);
+	run_calls(&c);
 	mark(&c, VM_EVENT_END);
 	_exit(0);
 }

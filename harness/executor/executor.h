@@ -15,23 +15,29 @@
 #include "harness/trace/trace.h"
 
 #define VM_LOG_CAP	  (2u << 20) /* bytes of one program's events */
-#define VM_ALTSTACK_SIZE  (64u << 10)
+#define VM_ALTSTACK_SIZE  (32u << 10)
 #define VM_TIMEOUT_MS	  2000 /* of a child, unless the request or --timeout says otherwise */
 #define VM_EXIT_USAGE	  3
 #define VM_NOBODY	  65534
 #define VM_NR_MSEAL	  462
 #define VM_NR_CLOSE_RANGE 436
 
-/* What a child writes. Shared memory: the parent believes nothing in it without a check. */
+/*
+ * What a child writes. Shared memory: the parent believes nothing in it without a check. A child
+ * has a page fault for each page that it touches first, so what most programs need begins on a
+ * page.
+ */
+#define VM_ON_A_PAGE __attribute__((aligned(4096)))
 struct vm_area {
 	_Atomic uint64_t log_len; /* valid bytes of log[] */
 	struct vm_fault fault;
-	struct vm_inject inject;
 	struct vm_program prog;
-	struct vm_observer obs;
-	struct vm_event_writer writer;
-	uint8_t altstack[VM_ALTSTACK_SIZE] __attribute__((aligned(64)));
-	uint8_t log[VM_LOG_CAP];
+	struct vm_observer obs VM_ON_A_PAGE;
+	struct vm_event_writer writer VM_ON_A_PAGE;
+	char text[VM_OBSERVE_TEXT] VM_ON_A_PAGE; /* of obs */
+	uint8_t altstack[VM_ALTSTACK_SIZE];
+	uint8_t log[VM_LOG_CAP] VM_ON_A_PAGE;
+	struct vm_inject inject;
 };
 
 struct vm_options {
@@ -50,6 +56,15 @@ struct vm_executor {
 	struct vm_area *area;
 	uint8_t *io; /* the parent's alone: VM_FRAME_MAX bytes and a header */
 };
+
+/* Is the address in a range that no call may touch, or beyond TASK_SIZE? */
+static inline bool vm_is_guarded(const struct vm_target_info *info, uint64_t addr)
+{
+	for (uint32_t i = 0; i < info->nguard; i++)
+		if (addr >= info->guard[i].start && addr < info->guard[i].end)
+			return true;
+	return addr >= info->layout.task_size;
+}
 
 /* One line on stderr, and exit VM_EXIT_USAGE. */
 _Noreturn void vm_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

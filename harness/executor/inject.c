@@ -7,6 +7,7 @@
 
 #include "harness/executor/calls/run.h"
 #include "harness/executor/executor.h"
+#include "harness/executor/inject_advice.h"
 #include "harness/executor/inject_seal.h"
 
 static uint64_t page_up(const struct vm_executor *ex, uint64_t len)
@@ -20,7 +21,8 @@ int64_t vm_inject_call(const struct vm_executor *ex, const struct vm_syscall *sc
 {
 	const struct vm_target_info *info = &ex->info;
 
-	if (vm_call_withheld(sc, &info->layout, info->guard, info->nguard))
+	if (vm_call_withheld(sc, &info->layout, info->guard, info->nguard) ||
+	    vm_call_harmful(sc, info->cap_effective))
 		return -EPERM;
 	return vm_run_syscall(sc);
 }
@@ -80,7 +82,7 @@ static bool moved(const struct vm_event *e)
 static void zero_page(const struct vm_executor *ex, uint64_t addr)
 {
 	uint64_t page_size = ex->info.layout.page_size;
-	char *zeros = ex->area->inject.obs.text;
+	char *zeros = ex->area->inject.obs.raw;
 	int fd = open_mem();
 
 	for (uint64_t i = 0; i < page_size; i++)
@@ -194,13 +196,70 @@ static bool success_for_nothing(const struct vm_executor *ex, struct vm_event *e
 	return true;
 }
 
+void vm_inject_kept(const struct vm_executor *ex, struct vm_observer *o)
+{
+	const struct vm_layout *l = &ex->info.layout;
+	struct vm_vma page = { .start = l->arena_base,
+			       .end = l->arena_base + l->page_size,
+			       .mode = VM_MODE_R };
+
+	if (!o->nvma)
+		o->vma[o->nvma++] = page;
+}
+
+void vm_inject_forked(const struct vm_executor *ex)
+{
+	if (ex->opt.inject == VM_INJECT_FORK_UNSEALS)
+		vm_inject_unseal(ex);
+}
+
+/* The child's writes are made once more, in the parent. */
+void vm_inject_joined(const struct vm_executor *ex, unsigned int first, unsigned int end,
+		      const uint64_t names[VM_NAME_SLOTS])
+{
+	const struct vm_target_info *info = &ex->info;
+
+	for (unsigned int i = first + 1; ex->opt.inject == VM_INJECT_FORK_NOT_COPIED && i < end;
+	     i++) {
+		const struct vm_call *call = &ex->area->prog.call[i];
+		struct vm_event e = { .call = (uint8_t)i };
+
+		if (call->op != VM_OP_WRITE && call->op != VM_OP_FILL)
+			continue;
+		e.sc = vm_call_resolve(call, &info->layout, names);
+		if (!vm_call_withheld(&e.sc, &info->layout, info->guard, info->nguard))
+			vm_run_touch(ex, &e, 0);
+	}
+}
+
+/* Locking and unlocking of what an intact kernel would look at. */
+static bool lock_ignored(struct vm_event *e)
+{
+	uint8_t op = e->sc.op;
+
+	if (op != VM_OP_MLOCK && op != VM_OP_MLOCK2 && op != VM_OP_MUNLOCK &&
+	    op != VM_OP_MLOCKALL && op != VM_OP_MUNLOCKALL)
+		return false;
+	e->status = VM_STATUS_DONE;
+	e->result = 0;
+	return true;
+}
+
+static void locks_counted(const struct vm_executor *ex, const struct vm_event *e)
+{
+	if (e->sc.op == VM_OP_MUNLOCK && e->result == 0)
+		ex->area->inject.unlocked += page_up(ex, e->sc.arg[1]) / ex->info.layout.page_size;
+}
+
 void vm_inject_start(const struct vm_executor *ex)
 {
 	struct vm_observer *o = &ex->area->inject.obs;
 
-	vm_observer_init(o, &ex->info.layout, &ex->ways, ex->span, ex->nspan);
+	vm_observer_init(o, ex->area->inject.text, &ex->info.layout, &ex->ways, ex->span,
+			 ex->nspan);
 	o->digest = vm_fault_digest;
 	ex->area->inject.refused = 0;
+	ex->area->inject.unlocked = 0;
 }
 
 bool vm_inject_before(const struct vm_executor *ex, struct vm_event *e)
@@ -216,10 +275,17 @@ bool vm_inject_before(const struct vm_executor *ex, struct vm_event *e)
 		return vm_inject_seal(ex, e, VM_OP_MREMAP);
 	case VM_INJECT_SEAL_IGNORED_MPROTECT:
 		return vm_inject_seal(ex, e, VM_OP_MPROTECT);
+	case VM_INJECT_SEAL_IGNORED_SHMAT:
+		return vm_inject_seal(ex, e, VM_OP_SHMAT);
+	case VM_INJECT_SEAL_IGNORED_MADVISE:
+		return vm_inject_seal(ex, e, VM_OP_MADVISE);
 	case VM_INJECT_SEAL_LOST:
+	case VM_INJECT_FORK_UNSEALS:
 		return vm_inject_seal(ex, e, VM_OP_COUNT);
+	case VM_INJECT_LOCK_IGNORED:
+		return lock_ignored(e);
 	default:
-		return false;
+		return vm_inject_advice_before(ex, e);
 	}
 }
 
@@ -254,7 +320,11 @@ void vm_inject_after(const struct vm_executor *ex, struct vm_event *e)
 	case VM_INJECT_RIGHTS_IGNORED:
 		rights_ignored(ex, e);
 		break;
+	case VM_INJECT_LOCKS_COUNTED:
+		locks_counted(ex, e);
+		break;
 	default:
+		vm_inject_advice_after(ex, e);
 		break;
 	}
 }

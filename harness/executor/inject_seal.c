@@ -84,6 +84,17 @@ static void make_real(const struct vm_observer *o, const struct vm_range range[2
 	}
 }
 
+void vm_inject_unseal(const struct vm_executor *ex)
+{
+	struct vm_observer *o = &ex->area->inject.obs;
+
+	if (!vm_observe_smaps(o))
+		return;
+	for (uint32_t i = 0; i < o->nvma; i++)
+		if (marked(&o->vma[i]))
+			mark(o->vma[i].start, o->vma[i].end, MADV_DODUMP);
+}
+
 bool vm_inject_seal(const struct vm_executor *ex, struct vm_event *e, uint8_t blind)
 {
 	const struct vm_call_desc *desc = vm_call_desc(e->sc.op);
@@ -99,9 +110,20 @@ bool vm_inject_seal(const struct vm_executor *ex, struct vm_event *e, uint8_t bl
 	return false;
 }
 
+/* Does this fault make marks of seals? Elsewhere VM_DONTDUMP is the program's own. */
+static bool seals_are_marks(enum vm_inject_fault fault)
+{
+	return (fault >= VM_INJECT_SEAL_IGNORED_MUNMAP &&
+		fault <= VM_INJECT_SEAL_IGNORED_MPROTECT) ||
+	       fault == VM_INJECT_SEAL_LOST || fault == VM_INJECT_SEAL_IGNORED_MADVISE ||
+	       fault == VM_INJECT_SEAL_IGNORED_SHMAT || fault == VM_INJECT_FORK_UNSEALS;
+}
+
 void vm_inject_look(const struct vm_executor *ex, struct vm_observer *o)
 {
-	(void)ex;
+	o->totals.locked += ex->area->inject.unlocked;
+	if (!seals_are_marks(ex->opt.inject))
+		return;
 	for (uint32_t i = 0; i < o->nvma; i++) {
 		struct vm_vma *vma = &o->vma[i];
 

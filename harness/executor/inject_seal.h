@@ -14,4 +14,7 @@ int64_t vm_inject_call(const struct vm_executor *ex, const struct vm_syscall *sc
  */
 bool vm_inject_seal(const struct vm_executor *ex, struct vm_event *e, uint8_t blind);
 
+/* Take the marks from all that is sealed by them. */
+void vm_inject_unseal(const struct vm_executor *ex);
+
 #endif

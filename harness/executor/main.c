@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/executor/calls/run.h"
 #include "harness/executor/limits.h"
 #include "harness/executor/probe.h"
 #include "harness/executor/run.h"
@@ -27,22 +28,21 @@ static const char usage[] =
 	"  --timeout MS     kill a program after so many milliseconds (2000)\n"
 	"  --inject NAME    behave like a broken kernel (--list-injects shows the names)\n"
 	"  --list-injects   print the names of injected faults, one a line\n"
-	"  --privileged     stay root, with all capabilities, in the caller's namespaces\n"
+	"  --privileged     stay root, with all capabilities but CAP_IPC_LOCK, in the\n"
+	"                   caller's namespaces\n"
 	"  --help           print this\n"
 	"\n"
 	"Exit status: 0 the host closed its end; 3 usage, a broken frame, or nowhere to run.\n";
 
 void vm_die(const char *fmt, ...)
 {
-	char text[256];
 	va_list args;
-	int len;
 
 	va_start(args, fmt);
-	len = vsnprintf(text, sizeof(text), fmt, args);
+	dprintf(STDERR_FILENO, "vmafuzz-executor: ");
+	vdprintf(STDERR_FILENO, fmt, args); /* NOLINT(clang-analyzer-valist.Uninitialized) */
+	dprintf(STDERR_FILENO, "\n");
 	va_end(args);
-	if (len > 0)
-		dprintf(STDERR_FILENO, "vmafuzz-executor: %s\n", text);
 	_exit(VM_EXIT_USAGE);
 }
 
@@ -110,6 +110,8 @@ int main(int argc, char **argv)
 {
 	static struct vm_executor ex;
 
+	if (argc > 1 && !strcmp(argv[1], VM_EXEC_OPTION))
+		vm_exec_main(argc, argv);
 	parse_options(argc, argv, &ex.opt);
 	vm_sandbox_fix_layout(argv);
 	signal(SIGPIPE, SIG_IGN);

@@ -5,8 +5,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "harness/executor/calls/run.h"
 #include "harness/executor/probe.h"
 #include "harness/executor/setup.h"
+#include "harness/program/advice.h"
 #include "harness/snapshot/procfs.h"
 
 #ifndef PR_SET_VMA
@@ -29,7 +31,8 @@ static volatile uint64_t *map_pages(const struct vm_executor *ex, unsigned int n
 
 static struct vm_observer *observer(struct vm_executor *ex, struct vm_observe_ways ways)
 {
-	vm_observer_init(&ex->area->obs, &ex->info.layout, &ways, ex->span, ex->nspan);
+	vm_observer_init(&ex->area->obs, ex->area->text, &ex->info.layout, &ways, ex->span,
+			 ex->nspan);
 	return &ex->area->obs;
 }
 
@@ -67,6 +70,11 @@ static int sees_present(struct vm_executor *ex, struct vm_observe_ways ways)
 static int has_scan(struct vm_executor *ex)
 {
 	return sees_present(ex, (struct vm_observe_ways){ .scan = true });
+}
+
+static int has_scan_guard(struct vm_executor *ex)
+{
+	return sees_present(ex, (struct vm_observe_ways){ .scan = true, .scan_guard = true });
 }
 
 static int has_pagemap(struct vm_executor *ex)
@@ -127,6 +135,38 @@ static int has_thp(struct vm_executor *ex)
 		 o->vma[0].flags >> VM_FLAG_NH & 1);
 }
 
+static int has_sysv_shm(struct vm_executor *ex)
+{
+	(void)ex;
+	return !vm_run_shm_works();
+}
+
+static int has_swapin(struct vm_executor *ex)
+{
+	volatile uint64_t *page = map_pages(ex, 1);
+
+	return !(page &&
+		 !madvise((void *)(uintptr_t)page, ex->info.layout.page_size, MADV_WILLNEED));
+}
+
+/* do_madvise() looks at the advice first, and does nothing for length 0. */
+static void ask_madvise(struct vm_executor *ex)
+{
+	static const struct {
+		int advice;
+		uint64_t bit;
+	} known[] = {
+		{ MADV_HUGEPAGE, VM_HAS_MADV_HUGEPAGE },
+		{ MADV_MERGEABLE, VM_HAS_MADV_MERGEABLE },
+		{ MADV_HWPOISON, VM_HAS_MADV_HWPOISON },
+		{ MADV_GUARD_INSTALL, VM_HAS_MADV_GUARD },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!madvise((void *)(uintptr_t)ex->info.layout.arena_base, 0, known[i].advice))
+			ex->info.features |= known[i].bit;
+}
+
 static bool probe(struct vm_executor *ex, int (*fn)(struct vm_executor *ex), uint64_t bit)
 {
 	int status;
@@ -144,11 +184,15 @@ void vm_probe_all(struct vm_executor *ex)
 	probe(ex, has_mseal, VM_HAS_MSEAL);
 	ex->ways.query = probe(ex, has_query, VM_HAS_PROCMAP_QUERY);
 	ex->ways.scan = probe(ex, has_scan, VM_HAS_PAGEMAP_SCAN);
+	ex->ways.scan_guard = probe(ex, has_scan_guard, 0);
 	ex->ways.pagemap = probe(ex, has_pagemap, VM_HAS_PAGEMAP);
 	ex->ways.mem = probe(ex, has_mem, VM_HAS_PROC_MEM);
 	probe(ex, has_smaps, VM_HAS_SMAPS);
 	probe(ex, has_smaps_seal, VM_HAS_SMAPS_SEAL);
 	probe(ex, has_pku, VM_HAS_PKU);
+	probe(ex, has_sysv_shm, VM_HAS_SYSV_SHM);
+	probe(ex, has_swapin, VM_HAS_MADV_SWAPIN);
+	ask_madvise(ex);
 	probe(ex, has_anon_name, VM_HAS_ANON_NAME);
 	probe(ex, has_thp, VM_HAS_THP);
 	ex->info.features |= vm_probe_behaviour(ex);

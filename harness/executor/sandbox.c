@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <sched.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,6 +74,29 @@ static void volunteer_for_oom(void)
 	close(fd);
 }
 
+/* Locking populates: what keeps the memory that it takes bounded is the kernel's own limit. */
+static void bound_locking(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit))
+		vm_die("getrlimit(RLIMIT_MEMLOCK): %s", strerror(errno));
+	if (limit.rlim_cur > VM_LOCK_MAX) {
+		limit.rlim_cur = VM_LOCK_MAX;
+		if (setrlimit(RLIMIT_MEMLOCK, &limit))
+			vm_die("setrlimit(RLIMIT_MEMLOCK): %s", strerror(errno));
+	}
+	if (syscall(SYS_capget, &header, caps))
+		vm_die("capget: %s", strerror(errno));
+	if (!(caps[0].effective & 1u << CAP_IPC_LOCK))
+		return;
+	caps[0].effective &= ~(1u << CAP_IPC_LOCK);
+	if (syscall(SYS_capset, &header, caps))
+		vm_die("capset: %s", strerror(errno));
+}
+
 void vm_sandbox_enter(struct vm_executor *ex)
 {
 	struct rlimit none = { 0, 0 };
@@ -89,6 +114,7 @@ void vm_sandbox_enter(struct vm_executor *ex)
 		}
 		give_up_root();
 	}
+	bound_locking();
 	/* After the change of user, which clears it. */
 	if (ex->namespaced && prctl(PR_SET_PDEATHSIG, SIGKILL))
 		vm_die("prctl(PR_SET_PDEATHSIG): %s", strerror(errno));

@@ -13,7 +13,8 @@ void vm_sandbox_fix_layout(char **argv);
 
 /*
  * Unless opt.privileged: as root take process and IPC namespaces of our own and become user 65534,
- * as anyone else stay that user; no new privileges, no core dumps. Returns in the process that is
+ * as anyone else stay that user; no new privileges, no core dumps. Always: RLIMIT_MEMLOCK at most 8
+ * MiB, and no CAP_IPC_LOCK, so that it bounds what programs lock. Returns in the process that is
  * to serve; the one that was started waits for it and passes on its exit status. Dies with one line
  * on stderr if root cannot be given up.
  */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/executor/cpu.h"
 #include "harness/executor/frame.h"
 #include "harness/executor/run.h"
 #include "harness/executor/serve.h"
@@ -49,6 +50,7 @@ int vm_serve(struct vm_executor *ex)
 {
 	struct vm_frame_reader reader = { .buf = ex->io };
 	struct vm_frame_header header;
+	struct vm_cpu cpu = { 0 };
 	const uint8_t *body;
 	const char *why;
 	int err = hello(ex) ? 0 : VM_EXIT_USAGE;
@@ -64,6 +66,7 @@ int vm_serve(struct vm_executor *ex)
 		}
 		if (header.type != VM_FRAME_RUN)
 			return fail("broken frame", "only VM_FRAME_RUN is expected here");
+		vm_cpu_stay(&cpu);
 		err = run_one(ex, header.id, body, header.len);
 	}
 	return err;

@@ -112,11 +112,6 @@ static void end_heap(uint64_t page_size)
 		map_shared((void *)(uintptr_t)(now + pad), page_size, MAP_FIXED);
 }
 
-static size_t area_size(uint64_t page_size)
-{
-	return (sizeof(struct vm_area) + page_size - 1) & ~(page_size - 1);
-}
-
 /*
  * The kernel puts the area just below what is there already, mostly far above the arena: it then
  * has a boundary less to look past, and smaps shows the arena first.
@@ -128,7 +123,7 @@ void vm_setup_memory(struct vm_executor *ex)
 
 	grow_stack(page_size);
 	end_heap(page_size);
-	ex->area = map_shared(NULL, area_size(page_size), 0);
+	ex->area = map_shared(NULL, sizeof(*ex->area), 0);
 	ex->io = map_shared(NULL, io, 0);
 	if (madvise(ex->io, io, MADV_DONTFORK))
 		vm_die("madvise(MADV_DONTFORK): %s", strerror(errno));
@@ -138,7 +133,7 @@ void vm_setup_memory(struct vm_executor *ex)
 
 void vm_setup_fresh_area(struct vm_executor *ex)
 {
-	map_shared(ex->area, area_size(ex->info.layout.page_size), MAP_FIXED);
+	map_shared(ex->area, sizeof(*ex->area), MAP_FIXED);
 }
 
 static int look_at_own(struct vm_executor *ex)
@@ -147,7 +142,8 @@ static int look_at_own(struct vm_executor *ex)
 	struct vm_layout nowhere = { .page_size = ex->info.layout.page_size };
 	struct vm_observe_ways none = { 0 };
 
-	vm_observer_init(o, &nowhere, &none, NULL, 0); /* TASK_SIZE 0: all VMAs are own */
+	/* With TASK_SIZE 0 all VMAs are own. */
+	vm_observer_init(o, ex->area->text, &nowhere, &none, NULL, 0);
 	return vm_observe_text(o) == (VM_SEEN_MAPS | VM_SEEN_OWN) ? 0 : 1;
 }
 

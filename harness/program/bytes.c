@@ -8,13 +8,13 @@
 
 /* What numbers meant in each version, for ever: see "How the corpus keeps its meaning". */
 static const struct {
-	uint8_t nops, nobjects;
+	uint8_t nops, nobjects, nadvice;
 } versions[VM_BYTES_VERSION + 1] = {
 	[1] = { .nops = 8, .nobjects = 1 },
-	[2] = { .nops = 16, .nobjects = 5 },
+	[2] = { .nops = 28, .nobjects = 6, .nadvice = 27 },
 };
 
-_Static_assert(VM_OP_COUNT == 16 && VM_OBJECT_COUNT == 5,
+_Static_assert(VM_OP_COUNT == 28 && VM_OBJECT_COUNT == 6,
 	       "a new opcode needs a new VM_BYTES_VERSION, see versions[]");
 
 #define CONTROL_LET	 0x0f
@@ -37,6 +37,8 @@ _Static_assert(VM_OP_COUNT == 16 && VM_OBJECT_COUNT == 5,
 
 #define PROT_RWX 0x07u
 #define MORE	 0x80 /* prot and flags: a u32 of other bits follows */
+#define WORDS	 7 /* flags: words that have a bit of the first byte; others are among the rest */
+#define NUMBER	 0x80 /* choice: a u32 follows in place of a word */
 
 struct reader {
 	const uint8_t *at, *end;
@@ -104,7 +106,7 @@ static uint64_t get_flags(struct reader *r, const struct vm_arg_desc *desc)
 	uint64_t legal = r->version == 1 && desc->legal_v1 ? desc->legal_v1 : desc->legal;
 	uint64_t bits = mask & MORE ? get(r, 4) : 0;
 
-	for (unsigned int i = 0; desc->words[i].name; i++)
+	for (unsigned int i = 0; i < WORDS && desc->words[i].name; i++)
 		if (mask & 1u << i)
 			bits |= desc->words[i].bits;
 	return bits & legal;
@@ -117,7 +119,14 @@ static uint64_t get_prot(struct reader *r)
 	return (low & PROT_RWX) | (low & MORE ? get(r, 4) & ~(uint64_t)PROT_RWX : 0);
 }
 
-static void get_arg(struct reader *r, const struct vm_arg_desc *desc, uint8_t nobjects,
+static uint64_t get_choice(struct reader *r, const struct vm_arg_desc *desc, uint8_t nwords)
+{
+	uint8_t word = (uint8_t)get(r, 1);
+
+	return word & NUMBER ? get(r, 4) : desc->words[word % nwords].bits;
+}
+
+static void get_arg(struct reader *r, const struct vm_arg_desc *desc, unsigned int version,
 		    union vm_arg *arg)
 {
 	switch (desc->kind) {
@@ -135,7 +144,10 @@ static void get_arg(struct reader *r, const struct vm_arg_desc *desc, uint8_t no
 		arg->bits = get_flags(r, desc);
 		break;
 	case VM_ARG_OBJECT:
-		arg->bits = get(r, 1) % nobjects;
+		arg->bits = get(r, 1) % versions[version].nobjects;
+		break;
+	case VM_ARG_CHOICE:
+		arg->bits = get_choice(r, desc, versions[version].nadvice);
 		break;
 	case VM_ARG_NONE:
 		break;
@@ -161,7 +173,7 @@ static void get_call(struct reader *r, unsigned int version, struct vm_call *cal
 	}
 	for (unsigned int i = 0; i < desc->nargs; i++)
 		if (desc->arg[i].since <= version)
-			get_arg(r, &desc->arg[i], versions[version].nobjects, &call->arg[i]);
+			get_arg(r, &desc->arg[i], version, &call->arg[i]);
 }
 
 void vm_program_decode(const uint8_t *bytes, size_t len, struct vm_program *prog)
@@ -249,7 +261,7 @@ static void put_flags(struct writer *w, const struct vm_arg_desc *desc, uint64_t
 {
 	uint64_t mask = 0, rest = bits;
 
-	for (unsigned int i = 0; desc->words[i].name; i++) {
+	for (unsigned int i = 0; i < WORDS && desc->words[i].name; i++) {
 		if ((bits & desc->words[i].bits) != desc->words[i].bits)
 			continue;
 		mask |= 1u << i;
@@ -258,6 +270,18 @@ static void put_flags(struct writer *w, const struct vm_arg_desc *desc, uint64_t
 	put(w, mask | (rest ? MORE : 0), 1);
 	if (rest)
 		put(w, rest, 4);
+}
+
+static void put_choice(struct writer *w, const struct vm_arg_desc *desc, uint64_t value)
+{
+	for (unsigned int i = 0; desc->words[i].name; i++) {
+		if (desc->words[i].bits == value) {
+			put(w, i, 1);
+			return;
+		}
+	}
+	put(w, NUMBER, 1);
+	put(w, value, 4);
 }
 
 static void put_arg(struct writer *w, const struct vm_arg_desc *desc, const union vm_arg *arg)
@@ -280,6 +304,9 @@ static void put_arg(struct writer *w, const struct vm_arg_desc *desc, const unio
 		break;
 	case VM_ARG_OBJECT:
 		put(w, arg->bits, 1);
+		break;
+	case VM_ARG_CHOICE:
+		put_choice(w, desc, arg->bits);
 		break;
 	case VM_ARG_NONE:
 		break;

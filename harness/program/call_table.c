@@ -3,11 +3,15 @@
 #include <linux/mman.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 
+#include "harness/program/advice.h"
 #include "harness/program/call_table.h"
 
-#define VM_NR_MSEAL 462 /* the same on every architecture; older libc headers lack it */
+/* The same on every architecture; older libc headers lack them. */
+#define VM_NR_MSEAL	      462
+#define VM_NR_PROCESS_MADVISE 440
 
 static const struct vm_word mmap_words[] = {
 	{ "anon", MAP_ANONYMOUS },
@@ -17,6 +21,7 @@ static const struct vm_word mmap_words[] = {
 	{ "noreplace", MAP_FIXED_NOREPLACE },
 	{ "populate", MAP_POPULATE },
 	{ "noreserve", MAP_NORESERVE },
+	{ "locked", MAP_LOCKED },
 	{ NULL, 0 },
 };
 
@@ -24,6 +29,54 @@ static const struct vm_word mremap_words[] = {
 	{ "maymove", MREMAP_MAYMOVE },
 	{ "fixed", MREMAP_FIXED },
 	{ "dontunmap", MREMAP_DONTUNMAP },
+	{ NULL, 0 },
+};
+
+static const struct vm_word shmat_words[] = {
+	{ "rdonly", SHM_RDONLY }, { "rnd", SHM_RND }, { "remap", SHM_REMAP },
+	{ "exec", SHM_EXEC },	  { NULL, 0 },
+};
+
+static const struct vm_word mlock2_words[] = {
+	{ "onfault", MLOCK_ONFAULT },
+	{ NULL, 0 },
+};
+
+static const struct vm_word mlockall_words[] = {
+	{ "current", MCL_CURRENT },
+	{ "future", MCL_FUTURE },
+	{ "onfault", MCL_ONFAULT },
+	{ NULL, 0 },
+};
+
+static const struct vm_word advice_words[] = {
+	{ "normal", MADV_NORMAL },
+	{ "random", MADV_RANDOM },
+	{ "sequential", MADV_SEQUENTIAL },
+	{ "willneed", MADV_WILLNEED },
+	{ "dontneed", MADV_DONTNEED },
+	{ "free", MADV_FREE },
+	{ "remove", MADV_REMOVE },
+	{ "dontfork", MADV_DONTFORK },
+	{ "dofork", MADV_DOFORK },
+	{ "mergeable", MADV_MERGEABLE },
+	{ "unmergeable", MADV_UNMERGEABLE },
+	{ "hugepage", MADV_HUGEPAGE },
+	{ "nohugepage", MADV_NOHUGEPAGE },
+	{ "dontdump", MADV_DONTDUMP },
+	{ "dodump", MADV_DODUMP },
+	{ "wipeonfork", MADV_WIPEONFORK },
+	{ "keeponfork", MADV_KEEPONFORK },
+	{ "cold", MADV_COLD },
+	{ "pageout", MADV_PAGEOUT },
+	{ "populate_read", MADV_POPULATE_READ },
+	{ "populate_write", MADV_POPULATE_WRITE },
+	{ "dontneed_locked", MADV_DONTNEED_LOCKED },
+	{ "collapse", MADV_COLLAPSE },
+	{ "hwpoison", MADV_HWPOISON },
+	{ "soft_offline", MADV_SOFT_OFFLINE },
+	{ "guard_install", MADV_GUARD_INSTALL },
+	{ "guard_remove", MADV_GUARD_REMOVE },
 	{ NULL, 0 },
 };
 
@@ -71,9 +124,9 @@ static const struct vm_word no_words[] = { { NULL, 0 } };
 
 /*
  * All bits but those that no rule says enough about: a mapping that grows by itself, huge pages
- * that may not be there, DAX, and locking.
+ * that may not be there, and DAX.
  */
-#define MMAP_LEGAL (UINT32_MAX & ~(uint32_t)(MAP_GROWSDOWN | MAP_HUGETLB | MAP_SYNC | MAP_LOCKED))
+#define MMAP_LEGAL (UINT32_MAX & ~(uint32_t)(MAP_GROWSDOWN | MAP_HUGETLB | MAP_SYNC))
 
 static uint64_t page_up(uint64_t value, const struct vm_layout *layout)
 {
@@ -117,14 +170,23 @@ static void mmap_footprint(const struct vm_syscall *sc, const struct vm_layout *
 	range[0] = user_range(addr, len, layout);
 }
 
+/* Locking populates what can be accessed; the executor sees to it that more is refused. */
 static bool mmap_populates(const struct vm_syscall *sc)
 {
-	return (sc->arg[3] & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE;
+	return (sc->arg[3] & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE ||
+	       (sc->arg[3] & MAP_LOCKED && sc->arg[2] && sc->arg[1] <= VM_LOCK_MAX);
 }
 
 static bool remap_populates(const struct vm_syscall *sc)
 {
 	return !sc->arg[2] && !(sc->arg[4] & MAP_NONBLOCK);
+}
+
+static bool mlock_populates(const struct vm_syscall *sc)
+{
+	bool onfault = sc->op == VM_OP_MLOCK2 && sc->arg[2] & MLOCK_ONFAULT;
+
+	return !onfault && sc->arg[1] <= VM_LOCK_MAX;
 }
 
 static bool always(const struct vm_syscall *sc)
@@ -259,6 +321,44 @@ static void remap_footprint(const struct vm_syscall *sc, const struct vm_layout 
 }
 
 /*
+ * do_madvise() refuses an unaligned start, a length that rounds to 0 and an end that wraps,
+ * whatever the advice. process_madvise shortens lengths above MAX_RW_COUNT, so that its range may
+ * be less.
+ */
+static void madvise_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			      struct vm_range range[2])
+{
+	if (page_aligned(sc->arg[0], layout))
+		range[0] = flat_range(sc->arg[0], page_up(sc->arg[1], layout));
+}
+
+/* What fills pages, or takes a page table entry (guards) for each. */
+#define LARGE_COLLAPSE (4ull << 20)  /* what COLLAPSE may fill */
+#define LARGE_KSM      (64ull << 20) /* break_ksm() looks at each page, mapped or not */
+static bool madvise_populates(const struct vm_syscall *sc)
+{
+	switch (vm_advice(sc->arg[2])) {
+	case MADV_POPULATE_READ:
+	case MADV_POPULATE_WRITE:
+	case MADV_GUARD_INSTALL:
+		return true;
+	case MADV_COLLAPSE:
+		return sc->arg[1] > LARGE_COLLAPSE;
+	case MADV_MERGEABLE:
+	case MADV_UNMERGEABLE:
+		return sc->arg[1] > LARGE_KSM;
+	default:
+		return false;
+	}
+}
+
+/* Physical pages are taken out of use. */
+static bool madvise_harmful(const struct vm_syscall *sc)
+{
+	return vm_advice(sc->arg[2]) == MADV_HWPOISON || vm_advice(sc->arg[2]) == MADV_SOFT_OFFLINE;
+}
+
+/*
  * The pages that the byte range overlaps. At TASK_SIZE the processor or the page tables stop a
  * touch, so what lies beyond (and a range that wraps passes there) is never reached.
  */
@@ -277,8 +377,23 @@ static void touch_footprint(const struct vm_syscall *sc, const struct vm_layout 
 }
 
 /*
+ * do_mlock(), munlock(): the start is rounded down, the length up; nothing is done for an empty
+ * range and for one that wraps (EINVAL, or ENOMEM for the limit). There is no check against
+ * TASK_SIZE: VMAs are walked up to there. 6.12 mm/mlock.c.
+ */
+static void mlock_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			    struct vm_range range[2])
+{
+	uint64_t addr = sc->arg[0], offset = addr & (layout->page_size - 1);
+
+	range[0] = flat_range(addr - offset, page_up(sc->arg[1] + offset, layout));
+}
+
+/*
  * Calls on objects change mappings of them wherever they are, but no mapping of the executor's;
- * others change none.
+ * fork changes no mapping, it makes an address space, and exec ends one that nobody needs any more.
+ * mlockall() and munlockall() change flags of those, whole VMAs at a time, and nothing else.
+ * The rest changes no mapping at all.
  */
 static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
 			 struct vm_range range[2])
@@ -286,6 +401,33 @@ static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *la
 	(void)sc;
 	(void)layout;
 	(void)range;
+}
+
+/*
+ * The pages of the segment at the address, which SHM_RND rounds down (SHMLBA is at least a page).
+ * Only with SHM_REMAP may anything be there, but guards are more than mappings. Empty where
+ * do_shmat() says EINVAL: an unaligned address. 6.12 ipc/shm.c.
+ */
+static void shmat_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			    struct vm_range range[2])
+{
+	uint64_t addr = sc->arg[1], lba = (uint64_t)SHMLBA;
+
+	if (!addr)
+		return;
+	if (sc->arg[2] & SHM_RND)
+		addr &= ~(lba - 1);
+	if (page_aligned(addr, layout))
+		range[0] = user_range(addr, VM_OBJECT_PAGES * layout->page_size, layout);
+}
+
+/* Mappings of segments alone, of which the executor has none: the segment, if it is attached here.
+ */
+static void shmdt_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			    struct vm_range range[2])
+{
+	if (page_aligned(sc->arg[0], layout))
+		range[0] = user_range(sc->arg[0], VM_OBJECT_PAGES * layout->page_size, layout);
 }
 
 #define ADDR(name)                                                                                 \
@@ -303,6 +445,10 @@ static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *la
 #define FLAGS(words, bits)                                                                         \
 	{                                                                                          \
 		"flags", VM_ARG_FLAGS, words, bits, 0, 0                                           \
+	}
+#define CHOICE(name, words)                                                                        \
+	{                                                                                          \
+		name, VM_ARG_CHOICE, words, UINT32_MAX, 0, 0                                       \
 	}
 #define OBJECT(name)                                                                               \
 	{                                                                                          \
@@ -368,6 +514,62 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 		.arg = { OBJECT("object"), LEN("len") },
 		.syntax = "%o %l", .footprint = no_footprint,
 	},
+	[VM_OP_FORK] = {
+		.name = "fork", .nr = -1, .syntax = "", .footprint = no_footprint,
+	},
+	[VM_OP_END] = {
+		.name = "end", .nr = -1, .syntax = "", .footprint = no_footprint,
+	},
+	[VM_OP_SHMAT] = {
+		.name = "shmat", .nr = SYS_shmat, .nargs = 3, .returns_addr = true,
+		.arg = { OBJECT("object"), ADDR("addr"), FLAGS(shmat_words, UINT32_MAX) },
+		.syntax = "%o %a %w", .footprint = shmat_footprint,
+	},
+	[VM_OP_SHMDT] = {
+		.name = "shmdt", .nr = SYS_shmdt, .nargs = 1,
+		.arg = { ADDR("addr") },
+		.syntax = "%a", .footprint = shmdt_footprint,
+	},
+	[VM_OP_EXEC] = {
+		.name = "exec", .nr = -1, .syntax = "", .footprint = no_footprint,
+	},
+	[VM_OP_MLOCK] = {
+		.name = "mlock", .nr = SYS_mlock, .nargs = 2,
+		.arg = { ADDR("addr"), LEN("len") },
+		.syntax = "%r", .footprint = mlock_footprint, .populates = mlock_populates,
+	},
+	[VM_OP_MLOCK2] = {
+		.name = "mlock2", .nr = SYS_mlock2, .nargs = 3,
+		.arg = { ADDR("addr"), LEN("len"), FLAGS(mlock2_words, UINT32_MAX) },
+		.syntax = "%r %w", .footprint = mlock_footprint, .populates = mlock_populates,
+	},
+	[VM_OP_MUNLOCK] = {
+		.name = "munlock", .nr = SYS_munlock, .nargs = 2,
+		.arg = { ADDR("addr"), LEN("len") },
+		.syntax = "%r", .footprint = mlock_footprint,
+	},
+	[VM_OP_MLOCKALL] = {
+		.name = "mlockall", .nr = SYS_mlockall, .nargs = 1, .whole = true,
+		.arg = { FLAGS(mlockall_words, UINT32_MAX) },
+		.syntax = "%f", .footprint = no_footprint,
+	},
+	[VM_OP_MUNLOCKALL] = {
+		.name = "munlockall", .nr = SYS_munlockall, .nargs = 0, .whole = true,
+		.syntax = "", .footprint = no_footprint,
+	},
+	[VM_OP_MADVISE] = {
+		.name = "madvise", .nr = SYS_madvise, .nargs = 3,
+		.arg = { ADDR("addr"), LEN("len"), CHOICE("advice", advice_words) },
+		.syntax = "%r %c", .footprint = madvise_footprint,
+		.populates = madvise_populates, .harmful = madvise_harmful,
+	},
+	[VM_OP_PROCESS_MADVISE] = { /* of itself, a vector of one range */
+		.name = "process_madvise", .nr = VM_NR_PROCESS_MADVISE, .nargs = 4,
+		.arg = { ADDR("addr"), LEN("len"), CHOICE("advice", advice_words),
+			 FLAGS(no_words, UINT32_MAX) },
+		.syntax = "%r %c %w", .footprint = madvise_footprint,
+		.populates = madvise_populates, .harmful = madvise_harmful,
+	},
 	[VM_OP_MSYNC] = {
 		.name = "msync", .nr = SYS_msync, .nargs = 3,
 		.arg = { ADDR("addr"), LEN("len"), FLAGS(msync_words, UINT32_MAX) },
@@ -410,9 +612,17 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 
 const char *vm_object_name(uint64_t object)
 {
-	static const char *const names[VM_OBJECT_COUNT] = { "", "m0", "m1", "f0", "r0" };
+	static const char *const names[VM_OBJECT_COUNT] = { "", "m0", "m1", "f0", "r0", "s0" };
 
 	return object < VM_OBJECT_COUNT ? names[object] : "";
+}
+
+const char *vm_choice_name(const struct vm_arg_desc *desc, uint64_t value)
+{
+	for (const struct vm_word *w = desc->words; w->name; w++)
+		if (w->bits == (uint32_t)value)
+			return w->name;
+	return NULL;
 }
 
 const struct vm_call_desc *vm_call_desc(uint8_t op)

@@ -13,6 +13,7 @@ enum vm_arg_kind {
 	VM_ARG_FLAGS,  /* words of the row; other bits print as 0x... */
 	VM_ARG_OBJECT, /* what is mapped: enum vm_object_name */
 	VM_ARG_OFFSET, /* where in it: a quantity */
+	VM_ARG_CHOICE, /* one of the row's words, or any other number of 32 bits */
 };
 
 /* mincore's flags: what is wrong with the vector; none: it is as long as it must be. */
@@ -30,7 +31,7 @@ enum vm_arg_kind {
 
 struct vm_word {
 	const char *name;
-	uint32_t bits;
+	uint32_t bits; /* VM_ARG_CHOICE: the value */
 };
 
 struct vm_arg_desc {
@@ -48,17 +49,23 @@ struct vm_call_desc {
 	const char *name; /* first word of a line */
 	uint8_t nargs;
 	bool returns_addr; /* `let` is allowed */
+	bool whole;	   /* works on all that is mapped: its footprint says nothing */
 	/* System call number, or -1 where the executor has its own run_<call>.c. */
 	long nr;
-	/* Reads or writes the memory itself: bounded by VM_TOUCH_MAX_PAGES. */
-	/* Does it make the pages of [arg 0, + arg 1) present? NULL: never. */
+	/*
+	 * Does it take memory or time for each page of [arg 0, + arg 1)? Then it is bounded by
+	 * VM_TOUCH_MAX_PAGES. NULL: never.
+	 */
 	bool (*populates)(const struct vm_syscall *sc);
+	/* Would it harm the whole machine if CAP_SYS_ADMIN allowed it? NULL: never. */
+	bool (*harmful)(const struct vm_syscall *sc);
 	struct vm_arg_desc arg[VM_CALL_MAX_ARGS];
 	/*
 	 * Text after the name; each directive takes the next arguments of its kinds. %r: ADDR and
 	 * LEN as a range; %p: PROT; %f: FLAGS joined by `|`, `0` for none; %w: FLAGS as words,
-	 * nothing for none; %a: ADDR; %g: as %r, and the flags' placement words (mmap); %m: ADDR,
-	 * LEN, LEN, ADDR as a source, its lengths and a destination (mremap).
+	 * nothing for none; %a: ADDR alone; %c: CHOICE as a word or a number; %g: as %r, and the
+	 * flags' placement words (mmap); %m: ADDR, LEN, LEN, ADDR as a source, its lengths and a
+	 * destination (mremap).
 	 */
 	const char *syntax;
 	/*
@@ -70,6 +77,9 @@ struct vm_call_desc {
 	void (*footprint)(const struct vm_syscall *sc, const struct vm_layout *layout,
 			  struct vm_range range[2]);
 };
+
+/* The word of a VM_ARG_CHOICE value, or NULL if it has none. */
+const char *vm_choice_name(const struct vm_arg_desc *desc, uint64_t value);
 
 /* The row of an opcode; op must be below VM_OP_COUNT. */
 const struct vm_call_desc *vm_call_desc(uint8_t op);
@@ -86,8 +96,15 @@ enum vm_withheld {
 	VM_PERMITTED,
 	VM_WITHHELD_GUARD,  /* could touch the executor's own memory */
 	VM_WITHHELD_MEMORY, /* would touch more than VM_TOUCH_MAX_PAGES pages */
+	/* Said by the executor: no meaning here (fork in a forked child, end or exec outside of
+	   one), or the system has no more processes. */
+	VM_WITHHELD_FORK,
+	VM_WITHHELD_PRIVILEGE, /* would harm the machine, and the executor has the right to */
 };
 enum vm_withheld vm_call_withheld(const struct vm_syscall *sc, const struct vm_layout *layout,
 				  const struct vm_range *guard, size_t nguard);
+
+/* ... or if the process, with these capabilities, is allowed to harm the machine with it. */
+bool vm_call_harmful(const struct vm_syscall *sc, uint64_t cap_effective);
 
 #endif

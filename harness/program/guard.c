@@ -2,6 +2,8 @@
 /* May a call be made, given what the executor itself needs? */
 #include "harness/program/call_table.h"
 
+#define CAP_SYS_ADMIN_BIT 21
+
 /* The pages that [addr, addr + len) overlaps, whatever the values. */
 static uint64_t touched_pages(uint64_t addr, uint64_t len, uint64_t page_size)
 {
@@ -31,4 +33,11 @@ enum vm_withheld vm_call_withheld(const struct vm_syscall *sc, const struct vm_l
 	    touched_pages(sc->arg[0], sc->arg[1], layout->page_size) > VM_TOUCH_MAX_PAGES)
 		return VM_WITHHELD_MEMORY;
 	return VM_PERMITTED;
+}
+
+bool vm_call_harmful(const struct vm_syscall *sc, uint64_t cap_effective)
+{
+	const struct vm_call_desc *desc = vm_call_desc(sc->op);
+
+	return cap_effective >> CAP_SYS_ADMIN_BIT & 1 && desc->harmful && desc->harmful(sc);
 }

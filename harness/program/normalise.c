@@ -41,6 +41,7 @@ static union vm_arg normalise_arg(const struct vm_arg_desc *desc, const union vm
 		out.len = arg->len;
 		break;
 	case VM_ARG_PROT:
+	case VM_ARG_CHOICE:
 		out.bits = (uint32_t)arg->bits;
 		break;
 	case VM_ARG_FLAGS:

@@ -15,8 +15,9 @@
 #define VM_NAME_SLOTS	     16	 /* slot 0 means "no name"; slots 1..15 print as a..o */
 #define VM_ARENA_PAGES	     128 /* pages that pN can name; more of the arena by [2pmd], [1pud] */
 #define VM_TOUCH_MAX_PAGES   256 /* a touch or fill of more pages is withheld (bounds memory) */
-#define VM_MINCORE_MAX_PAGES 256 /* the vector of a longer mincore cannot be written */
-#define VM_MINCORE_BITS	     62	 /* pages that its result shows */
+#define VM_LOCK_MAX	     (8ull << 20) /* bytes that a process may lock: the kernel's own default */
+#define VM_MINCORE_MAX_PAGES 256	  /* the vector of a longer mincore cannot be written */
+#define VM_MINCORE_BITS	     62		  /* pages that its result shows */
 #define VM_NO_ADDR	     ((uint64_t)-1)
 
 /*
@@ -30,6 +31,7 @@ enum vm_object_name {
 	VM_OBJECT_M1,
 	VM_OBJECT_F0, /* f0: a file without a name in /tmp */
 	VM_OBJECT_R0, /* r0: m0 again, opened read-only */
+	VM_OBJECT_S0, /* s0: a SysV segment, for shmat alone: made when nothing maps it */
 	VM_OBJECT_COUNT
 };
 #define VM_OBJECT_PAGES 8
@@ -48,6 +50,18 @@ enum vm_op {
 	VM_OP_WRITE,
 	VM_OP_FILL,
 	VM_OP_TRUNCATE,
+	VM_OP_FORK,
+	VM_OP_END,
+	VM_OP_SHMAT,
+	VM_OP_SHMDT,
+	VM_OP_EXEC,
+	VM_OP_MLOCK,
+	VM_OP_MLOCK2,
+	VM_OP_MUNLOCK,
+	VM_OP_MLOCKALL,
+	VM_OP_MUNLOCKALL,
+	VM_OP_MADVISE,
+	VM_OP_PROCESS_MADVISE,
 	VM_OP_MSYNC,
 	VM_OP_MINCORE,
 	VM_OP_PKEY_MPROTECT,
@@ -97,7 +111,8 @@ struct vm_addr {
 union vm_arg {
 	struct vm_addr addr;	/* VM_ARG_ADDR */
 	struct vm_quantity len; /* VM_ARG_LEN, VM_ARG_OFFSET */
-	uint64_t bits; /* VM_ARG_PROT, VM_ARG_FLAGS: raw; VM_ARG_OBJECT: enum vm_object_name */
+	/* VM_ARG_PROT, VM_ARG_FLAGS, VM_ARG_CHOICE: raw; VM_ARG_OBJECT: enum vm_object_name */
+	uint64_t bits;
 };
 
 struct vm_call {
@@ -184,6 +199,8 @@ struct vm_expect {
 #define VM_EXPECT_RESULTS   4
 #define VM_MAX_EXPECT	    4 /* expectations a call: one a profile */
 
+#define VM_STATE_MAX_FLAGS 4 /* VmFlags that one line names */
+
 /* A line `expect RANGE WORDS`: what the observed address space holds at that point of the program.
  */
 struct vm_state_expect {
@@ -194,6 +211,12 @@ struct vm_state_expect {
 	uint16_t words;	       /* VM_STATE_*: which were written */
 	uint8_t prot;	       /* with VM_STATE_PROT: PROT_* bits */
 	struct vm_addr from;   /* with VM_STATE_FROM: bytes are those last filled at this address */
+	uint16_t vmas;	       /* with VM_STATE_VMAS */
+	uint8_t nflags;
+	struct {
+		char name[3]; /* as in VmFlags of smaps: "nr" */
+		bool lacks;   /* no page may show it; else every page must */
+	} flag[VM_STATE_MAX_FLAGS];
 };
 #define VM_STATE_UNMAPPED   (1u << 0) /* `unmapped`: no page of the range is mapped */
 #define VM_STATE_PROT	    (1u << 1) /* `r`, `rw`, `none`, ...: every page mapped with just this */
@@ -204,6 +227,8 @@ struct vm_state_expect {
 #define VM_STATE_ZERO	    (1u << 6) /* `zero`: bytes are zero (not present counts as zero) */
 #define VM_STATE_FROM	    (1u << 7) /* `from ADDR`: bytes of the last fill there */
 #define VM_STATE_MAPPED	    (1u << 8)
+#define VM_STATE_VMAS	    (1u << 9) /* `vmas N`: so many VMAs lie in the range or reach into it */
+#define VM_STATE_FLAGS	    (1u << 10) /* `has nr`, `lacks ac`: VmFlags of every page */
 #define VM_MAX_STATE_EXPECT 64
 
 /* A .vma file: the program, and what is only text. */

@@ -149,8 +149,54 @@ static const struct flag_word state_words[] = {
 	{ "unsealed", VM_STATE_UNSEALED, VM_STATE_UNMAPPED | VM_STATE_SEALED },
 	{ "zero", VM_STATE_ZERO, VM_STATE_UNMAPPED | VM_STATE_FROM },
 	{ "from", VM_STATE_FROM, VM_STATE_UNMAPPED | VM_STATE_ZERO },
+	{ "vmas", VM_STATE_VMAS, VM_STATE_UNMAPPED | VM_STATE_VMAS },
+	{ "has", VM_STATE_FLAGS, VM_STATE_UNMAPPED },
+	{ "lacks", VM_STATE_FLAGS, VM_STATE_UNMAPPED },
 	{ NULL, 0, 0 },
 };
+
+/* The two letters of a VmFlag; what names there are, only the oracle knows. */
+static bool parse_vm_flag(struct vm_parser *p, struct vm_state_expect *s, bool lacks)
+{
+	size_t len;
+
+	vm_scan_blanks(p);
+	len = vm_scan_word(p);
+	if (len != 2)
+		return vm_scan_expected(p, p->at, "the two letters of a VmFlag such as nr");
+	if (s->nflags == VM_STATE_MAX_FLAGS)
+		return vm_scan_expected(p, p->at, "at most 4 VmFlags on a line");
+	memcpy(s->flag[s->nflags].name, p->at, len);
+	s->flag[s->nflags++].lacks = lacks;
+	p->at += len;
+	return true;
+}
+
+static bool parse_vmas(struct vm_parser *p, struct vm_state_expect *s)
+{
+	uint64_t n;
+
+	if (!vm_scan_number(p, "a number of VMAs after vmas", UINT16_MAX, &n))
+		return false;
+	s->vmas = (uint16_t)n;
+	return true;
+}
+
+/* What stands behind the word, where something does. */
+static bool parse_state_operand(struct vm_parser *p, struct vm_state_expect *s,
+				const struct flag_word *w)
+{
+	switch (w->bit) {
+	case VM_STATE_FROM:
+		return vm_scan_addr(p, &s->from);
+	case VM_STATE_VMAS:
+		return parse_vmas(p, s);
+	case VM_STATE_FLAGS:
+		return parse_vm_flag(p, s, w->name[0] == 'l');
+	default:
+		return true;
+	}
+}
 
 static bool parse_state_word(struct vm_parser *p, struct vm_state_expect *s)
 {
@@ -170,12 +216,12 @@ static bool parse_state_word(struct vm_parser *p, struct vm_state_expect *s)
 	if (!w)
 		return vm_scan_expected(p, p->at,
 					"unmapped, mapped, a protection, shared, private, sealed, "
-					"unsealed, zero or from");
+					"unsealed, zero, from, vmas, has or lacks");
 	if (s->words & w->excludes)
 		return vm_scan_expected(p, p->at, "words that do not contradict each other");
 	s->words |= w->bit;
 	p->at += len;
-	return w->bit != VM_STATE_FROM || vm_scan_addr(p, &s->from);
+	return parse_state_operand(p, s, w);
 }
 
 bool vm_parse_state(struct vm_parser *p)

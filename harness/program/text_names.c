@@ -39,11 +39,11 @@ void vm_names_reserve(struct vm_parser *p, const char *text, size_t len)
 static bool is_reserved(const char *word, size_t len)
 {
 	static const char *const words[] = {
-		"any",	   "expect",   "fail",	 "fill",     "let",	  "null",
-		"observe", "page",     "pages",	 "task",     "to",	  "from",
-		"hint",	   "ok",       "mapped", "unmapped", "shared",	  "private",
-		"sealed",  "unsealed", "zero",	 "changed",  "untouched", "deviation",
-		"note",	   "withheld", "full",	 "maps",     "end"
+		"any",	   "expect",	"fail",	     "fill",	"let",	    "null",	"observe",
+		"page",	   "pages",	"task",	     "to",	"from",	    "hint",	"ok",
+		"mapped",  "unmapped",	"shared",    "private", "sealed",   "unsealed", "zero",
+		"changed", "untouched", "deviation", "note",	"withheld", "full",	"maps",
+		"end",	   "vmas",	"has",	     "lacks"
 	};
 	uint64_t prot;
 	size_t digits = 1;

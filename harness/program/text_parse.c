@@ -5,7 +5,8 @@
 
 #include "harness/program/text_parser.h"
 
-#define LIST_MAX 96 /* characters of a list of words in a message */
+#define LIST_MAX    256 /* characters of a list of words in a message */
+#define CALLS_NAMED 8	/* of all calls, in a message on one that there is not */
 
 /* A call being parsed, and what only text knows of it. */
 struct draft {
@@ -66,12 +67,13 @@ static bool unknown_call(struct vm_parser *p, size_t len)
 			least = d;
 			nearest = name;
 		}
-		list_add(list, name);
+		if (op < CALLS_NAMED)
+			list_add(list, name);
 	}
 	if (nearest)
 		snprintf(what, sizeof(what), "a call such as '%s'", nearest);
 	else
-		snprintf(what, sizeof(what), "a call (%s)", list);
+		snprintf(what, sizeof(what), "a call (%s, ...)", list);
 	return vm_scan_expected(p, p->at, what);
 }
 
@@ -259,12 +261,36 @@ static bool parse_object(struct vm_parser *p, struct draft *d)
 		d->call->arg[i].bits = k;
 		p->at += len;
 	} else if (!vm_scan_accept(p, "none")) {
-		return offset || vm_scan_expected(p, p->at, "an object (m0, m1, f0, r0, none)");
+		return offset || vm_scan_expected(p, p->at, "an object (m0, m1, f0, r0, s0, none)");
 	}
 	if (!offset || p->at == p->end || *p->at != '@')
 		return true;
 	p->at++;
 	return vm_scan_quantity(p, "an offset after '@'", &d->call->arg[i + 1].len);
+}
+
+/* %c: a word of the row, or a number */
+static bool parse_choice(struct vm_parser *p, struct draft *d)
+{
+	unsigned int i = vm_row_take(d->desc, VM_ARG_CHOICE, &d->used);
+	const struct vm_arg_desc *arg = &d->desc->arg[i];
+	char what[LIST_MAX];
+	size_t len;
+
+	vm_scan_blanks(p);
+	snprintf(what, sizeof(what), "%s (a word such as '%s', or a number)", arg->name,
+		 arg->words[0].name);
+	if (bits_are_next(p))
+		return vm_scan_number(p, what, UINT32_MAX, &d->call->arg[i].bits);
+	len = vm_scan_word(p);
+	for (const struct vm_word *w = arg->words; w->name; w++) {
+		if (strlen(w->name) == len && !memcmp(w->name, p->at, len)) {
+			d->call->arg[i].bits = w->bits;
+			p->at += len;
+			return true;
+		}
+	}
+	return vm_scan_expected(p, p->at, what);
 }
 
 /* What the words (or none) say about placement, as MAP_FIXED and MAP_FIXED_NOREPLACE. */
@@ -300,10 +326,6 @@ static bool parse_args(struct vm_parser *p, struct draft *d)
 		case 'g':
 			ok = parse_range(p, d, *c == 'g');
 			break;
-		case 'a':
-			ok = vm_scan_addr(
-				p, &d->call->arg[vm_row_take(d->desc, VM_ARG_ADDR, &d->used)].addr);
-			break;
 		case 'm':
 			ok = parse_move(p, d);
 			break;
@@ -312,6 +334,14 @@ static bool parse_args(struct vm_parser *p, struct draft *d)
 			break;
 		case 'o':
 			ok = parse_object(p, d);
+			break;
+		case 'a':
+			vm_scan_blanks(p);
+			ok = vm_scan_addr(
+				p, &d->call->arg[vm_row_take(d->desc, VM_ARG_ADDR, &d->used)].addr);
+			break;
+		case 'c':
+			ok = parse_choice(p, d);
 			break;
 		case 'l':
 			vm_scan_blanks(p);

@@ -315,10 +315,24 @@ static void add_object(struct out *o, struct subject *s)
 	}
 }
 
+/* %c */
+static void add_choice(struct out *o, struct subject *s)
+{
+	unsigned int i = vm_row_take(s->desc, VM_ARG_CHOICE, &s->used);
+	uint64_t value = bits_of(s, i);
+	const char *name = vm_choice_name(&s->desc->arg[i], value);
+
+	if (name)
+		add(o, "%s", name);
+	else
+		add(o, value < HEX_FROM ? "%" PRIu64 : "0x%" PRIx64, value);
+}
+
 /* The name and the arguments, as the row's syntax says. */
 static void add_subject(struct out *o, struct subject *s)
 {
-	add(o, "%s ", s->desc->name);
+	add(o, "%s", s->desc->name);
+	o->blank = true;
 	for (const char *c = s->desc->syntax; *c; c++) {
 		if (*c == ' ') {
 			o->blank = true;
@@ -329,9 +343,6 @@ static void add_subject(struct out *o, struct subject *s)
 		case 'g':
 			add_range(o, s);
 			break;
-		case 'a':
-			add_addr_arg(o, s, vm_row_take(s->desc, VM_ARG_ADDR, &s->used));
-			break;
 		case 'm':
 			add_move(o, s);
 			break;
@@ -340,6 +351,12 @@ static void add_subject(struct out *o, struct subject *s)
 			break;
 		case 'o':
 			add_object(o, s);
+			break;
+		case 'a':
+			add_addr_arg(o, s, vm_row_take(s->desc, VM_ARG_ADDR, &s->used));
+			break;
+		case 'c':
+			add_choice(o, s);
 			break;
 		case 'l':
 			add_len_arg(o, s, vm_row_take(s->desc, VM_ARG_LEN, &s->used));

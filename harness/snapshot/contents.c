@@ -17,7 +17,7 @@ static bool digest_in_place(struct vm_observer *o, struct vm_page *page, uint32_
 /* Pages in a row take one pread, as far as the buffer reaches. */
 static bool digest_by_mem(struct vm_observer *o, struct vm_page *page, uint32_t n)
 {
-	uint32_t most = (uint32_t)(VM_OBSERVE_TEXT / o->page_size), row;
+	uint32_t most = (uint32_t)(VM_OBSERVE_RAW / o->page_size), row;
 
 	if (!o->ways.mem || !most || !vm_procfs_open(&o->mem_fd, "/proc/self/mem"))
 		return false;
@@ -29,11 +29,11 @@ static bool digest_by_mem(struct vm_observer *o, struct vm_page *page, uint32_t 
 		       page[i + row].addr == page[i].addr + row * o->page_size)
 			row++;
 		bytes = row * o->page_size;
-		if (pread(o->mem_fd, o->text, bytes, (off_t)page[i].addr) != (ssize_t)bytes)
+		if (pread(o->mem_fd, o->raw, bytes, (off_t)page[i].addr) != (ssize_t)bytes)
 			return false;
 		for (uint32_t k = 0; k < row; k++)
 			page[i + k].content =
-				vm_content_digest(o->text + k * o->page_size, o->page_size);
+				vm_content_digest(o->raw + k * o->page_size, o->page_size);
 	}
 	return true;
 }

@@ -125,7 +125,7 @@ static uint8_t parse_kind(const char *p, const char *end)
 	return VM_KIND_PLAIN;
 }
 
-static bool parse_decimal(const char **p, const char *end, uint64_t *out)
+bool vm_procfs_decimal(const char **p, const char *end, uint64_t *out)
 {
 	const char *s = *p;
 	uint64_t v = 0;
@@ -151,7 +151,7 @@ bool vm_maps_parse(const char *line, const char *end, struct vm_vma *vma)
 	    !parse_hex(&p, end, &vma->offset) || !parse_char(&p, end, ' ') ||
 	    !parse_hex(&p, end, &major) || !parse_char(&p, end, ':') ||
 	    !parse_hex(&p, end, &minor) || !parse_char(&p, end, ' ') ||
-	    !parse_decimal(&p, end, &vma->inode))
+	    !vm_procfs_decimal(&p, end, &vma->inode))
 		return false;
 	vma->dev = (uint32_t)(major << 20 | minor);
 	vma->kind = parse_kind(p, end);
@@ -168,7 +168,7 @@ uint32_t vm_observe_text(struct vm_observer *o)
 	o->nvma = o->nown = o->npage = 0;
 	if (!vm_procfs_open(&o->maps_fd, "/proc/self/maps"))
 		return 0;
-	vm_lines_start(&l, o->maps_fd, o->text, sizeof(o->text));
+	vm_lines_start(&l, o->maps_fd, o->text, VM_OBSERVE_TEXT);
 	while (vm_lines_next(&l, &line, &end)) {
 		if (!vm_maps_parse(line, end, &vma))
 			return 0;

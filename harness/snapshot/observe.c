@@ -5,7 +5,7 @@
 
 #include "harness/snapshot/procfs.h"
 
-void vm_observer_init(struct vm_observer *o, const struct vm_layout *layout,
+void vm_observer_init(struct vm_observer *o, char *text, const struct vm_layout *layout,
 		      const struct vm_observe_ways *ways, const struct vm_range *skip, size_t nskip)
 {
 	o->ways = *ways;
@@ -14,6 +14,7 @@ void vm_observer_init(struct vm_observer *o, const struct vm_layout *layout,
 	o->skip = skip;
 	o->nskip = nskip;
 	o->digest = NULL;
+	o->text = text;
 	o->maps_fd = o->smaps_fd = o->pagemap_fd = o->mem_fd = -1;
 	o->nvma = o->npage = o->nown = 0;
 }
@@ -31,6 +32,11 @@ void vm_observer_close(struct vm_observer *o)
 	close_one(&o->smaps_fd);
 	close_one(&o->pagemap_fd);
 	close_one(&o->mem_fd);
+}
+
+void vm_observer_forget(struct vm_observer *o)
+{
+	o->maps_fd = o->smaps_fd = o->pagemap_fd = o->mem_fd = -1;
 }
 
 bool vm_procfs_open(int *fd, const char *path)
@@ -81,4 +87,6 @@ void vm_observer_snapshot(const struct vm_observer *o, uint32_t mask, struct vm_
 	s->vma = o->vma;
 	s->page = o->page;
 	s->own = o->own;
+	if (mask & VM_SEEN_TOTALS)
+		s->totals = o->totals;
 }

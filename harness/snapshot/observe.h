@@ -11,16 +11,18 @@
 #include "harness/snapshot/snapshot.h"
 
 #define VM_OBSERVE_MAX_OWN    32
-#define VM_OBSERVE_TEXT	      65536 /* bytes of /proc text, or of page contents, read at once */
-#define VM_OBSERVE_REGIONS    64
+#define VM_OBSERVE_TEXT	      16384 /* bytes of /proc text read at once, at most */
+#define VM_OBSERVE_RAW	      65536 /* bytes of page contents read at once, at most */
+#define VM_OBSERVE_REGIONS    32
 #define VM_OBSERVE_MAX_LOOKUP (1u << 20) /* pagemap entries read a look, where there is no scan */
 
 /* The ways to look that the kernel has; the caller may clear a bit to force another way. */
 struct vm_observe_ways {
-	bool query;   /* PROCMAP_QUERY */
-	bool scan;    /* PAGEMAP_SCAN */
-	bool pagemap; /* present bits in pagemap */
-	bool mem;     /* /proc/self/mem reads pages that have no read right */
+	bool query;	 /* PROCMAP_QUERY */
+	bool scan;	 /* PAGEMAP_SCAN */
+	bool pagemap;	 /* present bits in pagemap */
+	bool mem;	 /* /proc/self/mem reads pages that have no read right */
+	bool scan_guard; /* PAGEMAP_SCAN tells guard pages */
 };
 
 /* ioctl(PAGEMAP_SCAN)'s struct page_region. */
@@ -40,23 +42,31 @@ struct vm_observer {
 	const struct vm_range *skip; /* the executor's own ranges: sorted, apart, page-aligned */
 	size_t nskip;
 	vm_guarded_digest digest;
+	char *text; /* VM_OBSERVE_TEXT bytes, 8-byte aligned, the caller's */
 	int maps_fd, smaps_fd, pagemap_fd, mem_fd; /* opened when first needed; -1: not open */
 	/* What was seen last. */
 	uint32_t nvma, npage, nown;
+	struct vm_totals totals;
 	struct vm_vma own[VM_OBSERVE_MAX_OWN];
 	struct vm_region region[VM_OBSERVE_REGIONS];
-	char text[VM_OBSERVE_TEXT] __attribute__((aligned(8)));
 	struct vm_vma vma[VM_SNAPSHOT_MAX_VMAS];
 	struct vm_page page[VM_SNAPSHOT_MAX_PAGES];
+	char raw[VM_OBSERVE_RAW] __attribute__((aligned(8)));
 };
 
-/* Before the first look of a process: no files are open. `skip` stays the caller's. */
-void vm_observer_init(struct vm_observer *o, const struct vm_layout *layout,
+/* Before the first look of a process: no files are open. `text` and `skip` stay the caller's. */
+void vm_observer_init(struct vm_observer *o, char *text, const struct vm_layout *layout,
 		      const struct vm_observe_ways *ways, const struct vm_range *skip,
 		      size_t nskip);
 
 /* Close the files (a process that ends need not). */
 void vm_observer_close(struct vm_observer *o);
+
+/*
+ * The files that are open belong to another process, which has used the observer (after a fork):
+ * leave them alone, and open them anew.
+ */
+void vm_observer_forget(struct vm_observer *o);
 
 /* VMAs by the text of /proc/self/maps: VM_SEEN_MAPS | VM_SEEN_OWN. */
 uint32_t vm_observe_text(struct vm_observer *o);
@@ -78,6 +88,9 @@ uint32_t vm_observe_flags(struct vm_observer *o);
  * are too many or one could not be read.
  */
 uint32_t vm_observe_contents(struct vm_observer *o);
+
+/* /proc/self/status and statm: VM_SEEN_TOTALS, or 0 if one lacks a number. */
+uint32_t vm_observe_totals(struct vm_observer *o);
 
 /* The snapshot of the last look; points into *o. */
 void vm_observer_snapshot(const struct vm_observer *o, uint32_t mask, struct vm_snapshot *s);

@@ -7,6 +7,7 @@
 
 #define PAGEMAP_PRESENT (1ull << 63)
 #define PAGEMAP_SWAPPED (1ull << 62)
+#define PAGEMAP_GUARD	(1ull << 58) /* MADV_GUARD_INSTALL, of 6.15: looks swapped, is not there */
 
 static bool add_page(struct vm_observer *o, uint64_t addr)
 {
@@ -37,6 +38,8 @@ static bool scan_range(struct vm_observer *o, uint64_t start, uint64_t end)
 		.return_mask = VM_PAGE_PRESENT,
 	};
 
+	if (o->ways.scan_guard) /* only what is no guard page */
+		arg.category_mask = arg.category_inverted = VM_PAGE_GUARD;
 	do {
 		int n = ioctl(o->pagemap_fd, VM_PAGEMAP_SCAN, &arg);
 
@@ -97,7 +100,7 @@ static bool read_entries(struct vm_observer *o, const struct vm_vma *vma, uint64
 			return false;
 		for (size_t i = 0; i < (size_t)got / sizeof(*entry); i++) {
 			if (entry[i] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED) &&
-			    !add_page(o, addr + i * o->page_size))
+			    !(entry[i] & PAGEMAP_GUARD) && !add_page(o, addr + i * o->page_size))
 				return false;
 		}
 		addr += (size_t)got / sizeof(*entry) * o->page_size;

@@ -27,9 +27,13 @@ struct vm_pm_scan_arg {
 #define VM_PAGEMAP_SCAN _IOWR('f', 16, struct vm_pm_scan_arg)
 #define VM_PAGE_PRESENT (1u << 3)
 #define VM_PAGE_SWAPPED (1u << 4)
+#define VM_PAGE_GUARD	(1u << 8) /* of 6.16; a guard page counts as swapped too */
 
 /* Open /proc/self/NAME into *fd if it is not open; false if it cannot be. */
 bool vm_procfs_open(int *fd, const char *path);
+
+/* Parse a decimal number at *p and go beyond it; false if there is none. */
+bool vm_procfs_decimal(const char **p, const char *end, uint64_t *out);
 
 /* Parse a line of maps, or a VMA's first line in smaps; false if [line, end) is not one. */
 bool vm_maps_parse(const char *line, const char *end, struct vm_vma *vma);

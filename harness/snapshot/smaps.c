@@ -4,6 +4,8 @@
 
 #include "harness/snapshot/procfs.h"
 
+#define RECORD 800 /* bytes of text a VMA, about */
+
 uint64_t vm_flags_parse(const char *p, const char *end)
 {
 	static const char name[VM_FLAG_COUNT][3] = { VM_FLAG_NAMES };
@@ -50,7 +52,7 @@ uint32_t vm_observe_smaps(struct vm_observer *o)
 	o->nvma = o->nown = o->npage = 0;
 	if (!vm_procfs_open(&o->smaps_fd, "/proc/self/smaps"))
 		return 0;
-	vm_lines_start(&l, o->smaps_fd, o->text, sizeof(o->text));
+	vm_lines_start(&l, o->smaps_fd, o->text, VM_OBSERVE_TEXT);
 	while (vm_lines_next(&l, &line, &end)) {
 		if (!vm_maps_parse(line, end, &vma))
 			return 0;
@@ -71,8 +73,12 @@ static bool add_flags(struct vm_observer *o)
 	struct vm_lines l;
 	struct vm_vma vma;
 	uint32_t i = 0;
+	size_t cap = o->nvma * RECORD;
 
-	vm_lines_start(&l, o->smaps_fd, o->text, sizeof(o->text));
+	/* The kernel makes no more text than is asked for, up to a page. */
+	if (cap > VM_OBSERVE_TEXT)
+		cap = VM_OBSERVE_TEXT;
+	vm_lines_start(&l, o->smaps_fd, o->text, cap);
 	while (i < o->nvma && vm_lines_next(&l, &line, &end)) {
 		if (!vm_maps_parse(line, end, &vma))
 			return false;

@@ -57,6 +57,7 @@ enum vm_kind {
 #define VM_FLAG_HG	26u /* VM_HUGEPAGE */
 #define VM_FLAG_NH	27u /* VM_NOHUGEPAGE */
 #define VM_FLAG_MG	28u /* VM_MERGEABLE */
+#define VM_FLAG_SS	32u /* VM_SHADOW_STACK */
 #define VM_FLAG_DP	33u /* VM_DROPPABLE */
 #define VM_FLAG_SL	34u /* VM_SEALED */
 #define VM_FLAG_COUNT	38u
@@ -81,10 +82,22 @@ struct vm_page {
 };
 
 /* vm_snapshot.mask: what of this snapshot was observed (the rest is unknown, never "equal"). */
-#define VM_SEEN_MAPS	 1u /* vma[] outside the executor's own ranges is complete */
-#define VM_SEEN_FLAGS	 2u /* every vma[] has flags_known */
-#define VM_SEEN_CONTENTS 4u /* page[] has every present page (readable ones at least) */
-#define VM_SEEN_OWN	 8u /* own[] is complete */
+#define VM_SEEN_MAPS	 1u  /* vma[] outside the executor's own ranges is complete */
+#define VM_SEEN_FLAGS	 2u  /* every vma[] has flags_known */
+#define VM_SEEN_CONTENTS 4u  /* page[] has every present page (readable ones at least) */
+#define VM_SEEN_OWN	 8u  /* own[] is complete */
+#define VM_SEEN_TOTALS	 16u /* totals */
+
+/*
+ * What /proc/self/status and statm say of all VMAs together, in pages (fs/proc/task_mmu.c
+ * task_mem(), task_statm()). The number of VMAs is shown nowhere but by listing them.
+ */
+struct vm_totals {
+	uint64_t size, locked, pinned;	 /* VmSize, VmLck, VmPin */
+	uint64_t data, stack, exec, lib; /* VmData, VmStk, VmExe, VmLib */
+	uint64_t statm_size, statm_data; /* statm: first and sixth number */
+};
+#define VM_TOTALS_COUNT 9 /* numbers in struct vm_totals: their order is the trace's */
 
 /*
  * vma[] are the VMAs that do not belong to the executor; own[] those that do (text, stack, vdso,
@@ -96,6 +109,7 @@ struct vm_snapshot {
 	const struct vm_vma *vma;
 	const struct vm_page *page;
 	const struct vm_vma *own;
+	struct vm_totals totals;
 };
 
 #endif

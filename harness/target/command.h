@@ -10,6 +10,8 @@
 struct vm_command {
 	char *argv[VM_COMMAND_ARGS]; /* NULL-terminated, each allocated */
 	const char *what;	     /* in messages: "the executor", "the command" */
+	char named[144];	     /* that with what is run: "the command 'ssh board x'" */
+	const char *hint;	     /* what to do about one that ends at start without a word */
 };
 
 /* From a target's name and options. 0, or -1 with one line in err. */

@@ -37,6 +37,17 @@ static bool add(struct vm_command *c, const char *arg)
 	return c->argv[i];
 }
 
+/* On one line and not too long, for messages. */
+static void name(struct vm_command *c, const char *command)
+{
+	int n = snprintf(c->named, sizeof(c->named), "%s '%.100s%s'", c->what, command,
+			 strlen(command) > 100 ? "..." : "");
+
+	for (int i = 0; i < n; i++)
+		if ((unsigned char)c->named[i] < 0x20 || c->named[i] == 0x7f)
+			c->named[i] = '?';
+}
+
 static int build_local(struct vm_command *c, const struct vm_target_options *opt, char *err,
 		       size_t errlen)
 {
@@ -49,6 +60,7 @@ static int build_local(struct vm_command *c, const struct vm_target_options *opt
 		snprintf(err, errlen, "target: cannot tell where %s is: mount /proc", EXECUTOR);
 		return -1;
 	}
+	name(c, path);
 	if (access(path, X_OK)) {
 		snprintf(err, errlen, "target: no executor at %s (%s): build it with ./dev build",
 			 path, strerror(errno));
@@ -77,6 +89,7 @@ static int build_exec(struct vm_command *c, const char *command,
 			 opt->privileged ? "--privileged" : "--inject");
 		return -1;
 	}
+	name(c, command);
 	if (add(c, "/bin/sh") && add(c, "-c") && add(c, command))
 		return 0;
 	snprintf(err, errlen, "target: out of memory");
@@ -89,10 +102,12 @@ int vm_command_build(struct vm_command *c, const char *spec, const struct vm_tar
 	memset(c, 0, sizeof(*c));
 	if (!strcmp(spec, "local")) {
 		c->what = "the executor";
+		c->hint = "build it with ./dev build, or give one that works with --executor";
 		return build_local(c, opt, err, errlen);
 	}
 	if (!strncmp(spec, "exec:", 5)) {
 		c->what = "the command";
+		c->hint = "it must start vmafuzz-executor and leave it stdin and stdout";
 		return build_exec(c, spec + 5, opt, err, errlen);
 	}
 	snprintf(err, errlen, "target: unknown target '%s': use local or exec:COMMAND", spec);

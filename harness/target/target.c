@@ -70,18 +70,18 @@ static int take_hello(struct vm_target *t, const struct vm_frame *f, const struc
 
 	text_of(f, text, sizeof(text));
 	if (f->type == VM_FRAME_ERROR)
-		return SAY(m, "target: %s cannot run programs: %s", t->command.what, text);
+		return SAY(m, "target: %s cannot run programs: %s", t->command.named, text);
 	if (f->type != VM_FRAME_HELLO || r.bad)
 		return SAY(m, "target: %s does not begin with a hello: is it vmafuzz-executor?",
-			   t->command.what);
+			   t->command.named);
 	if (version != VM_PROTOCOL_VERSION)
 		return SAY(m,
 			   "target: %s speaks protocol %u, this vmafuzz %u: take both from one "
 			   "build",
-			   t->command.what, version, VM_PROTOCOL_VERSION);
+			   t->command.named, version, VM_PROTOCOL_VERSION);
 	if (vm_info_decode(r.at, (size_t)(r.end - r.at), &t->info))
 		return SAY(m, "target: the hello of %s is not valid: take both from one build",
-			   t->command.what);
+			   t->command.named);
 	return 0;
 }
 
@@ -89,20 +89,20 @@ static int take_hello(struct vm_target *t, const struct vm_frame *f, const struc
 static int say_no_hello(struct vm_target *t, enum vm_stream_event event, const struct message *m)
 {
 	char words[VM_LINE_MAX], status[64];
-	const char *colon;
+	const char *colon, *why;
 	int st = vm_process_stop(&t->process, event == VM_STREAM_CLOSED ? DEATH_MS : 0);
 
 	vm_stream_last_words(&t->stream, words);
 	colon = words[0] ? ": " : "";
 	vm_process_status_text(st, status, sizeof(status));
+	why = words[0] ? words : t->command.hint;
 	if (event == VM_STREAM_CLOSED)
-		return SAY(m, "target: %s ended at start (%s)%s%s", t->command.what, status, colon,
-			   words);
+		return SAY(m, "target: %s ended at start (%s): %s", t->command.named, status, why);
 	if (event == VM_STREAM_BROKEN)
 		return SAY(m, "target: %s does not speak the protocol: is it vmafuzz-executor?%s%s",
-			   t->command.what, colon, words);
+			   t->command.named, colon, words);
 	return SAY(m, "target: no hello from %s within %d s: is it vmafuzz-executor?%s%s",
-		   t->command.what, HELLO_MS / 1000, colon, words);
+		   t->command.named, HELLO_MS / 1000, colon, words);
 }
 
 static int start(struct vm_target *t, const struct message *m)

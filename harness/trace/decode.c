@@ -222,10 +222,20 @@ static bool get_arrays(struct decoder *d, unsigned int head)
 /* A changed array that was not observed, or flags without VMAs, make no sense. */
 static bool head_valid(unsigned int head)
 {
-	return !(head & VM_SNAP_RESERVED) && !(head & VM_SNAP_VMA && !(head & VM_SEEN_MAPS)) &&
+	return !(head & VM_SNAP_VMA && !(head & VM_SEEN_MAPS)) &&
 	       !(head & VM_SEEN_FLAGS && !(head & VM_SEEN_MAPS)) &&
 	       !(head & VM_SNAP_PAGE && !(head & VM_SEEN_CONTENTS)) &&
 	       !(head & VM_SNAP_OWN && !(head & VM_SEEN_OWN));
+}
+
+static bool get_totals(struct decoder *d, struct vm_totals *totals)
+{
+	uint64_t number[VM_TOTALS_COUNT];
+
+	for (size_t i = 0; i < VM_TOTALS_COUNT; i++)
+		number[i] = vm_get_varint(&d->in);
+	memcpy(totals, number, sizeof(number));
+	return intact(d);
 }
 
 static bool get_snapshot(struct decoder *d, struct vm_snapshot *s)
@@ -239,7 +249,9 @@ static bool get_snapshot(struct decoder *d, struct vm_snapshot *s)
 		return fail(d, "a snapshot's mask contradicts itself");
 	if (!get_arrays(d, head))
 		return false;
-	s->mask = head & VM_SNAP_MASK;
+	if (head & VM_SNAP_TOTALS && !get_totals(d, &s->totals))
+		return false;
+	s->mask = (head & VM_SNAP_MASK) | (head & VM_SNAP_TOTALS ? VM_SEEN_TOTALS : 0);
 	if (s->mask & VM_SEEN_MAPS) {
 		s->vma = d->vma;
 		s->nvma = d->nvma;
@@ -283,13 +295,17 @@ static struct vm_event *new_event(struct decoder *d, uint8_t kind)
 	return e;
 }
 
-/* The call that an actor is in; NULL if it is in none. The newest is nearly always the one. */
+/*
+ * The call that an actor is in; NULL if it is in none. The newest is nearly always the one. A fork
+ * begins in the parent and returns in the child.
+ */
 static struct vm_event *open_call(struct decoder *d, uint16_t actor, uint16_t space)
 {
 	for (uint32_t i = d->trace->nevents; i-- > 0;) {
 		struct vm_event *e = &d->trace->event[i];
 
-		if (e->actor == actor && e->space == space)
+		if ((e->actor == actor && e->space == space) ||
+		    (space && e->status == VM_STATUS_RUNNING && e->sc.op == VM_OP_FORK))
 			return e->status == VM_STATUS_RUNNING ? e : NULL;
 	}
 	return NULL;
@@ -367,7 +383,7 @@ static bool get_end(struct decoder *d, unsigned int head, unsigned int which)
 	e->seq_end = head & VM_REC_PLACE ? place.seq_end : e->seq_begin + 1;
 	e->status = (uint8_t)VM_REC_STATUS_OF(head);
 	d->next_seq = e->seq_end + 1;
-	d->last_seen = which == VM_REC_LAST;
+	d->last_seen = which == VM_REC_LAST && !place.space;
 	if (call && !get_result(d, e))
 		return false;
 	return !(head & VM_REC_SNAPSHOT) || get_snapshot(d, &e->after);

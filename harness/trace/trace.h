@@ -11,7 +11,7 @@
 #include "harness/program/call_table.h"
 #include "harness/snapshot/snapshot.h"
 
-#define VM_TRACE_VERSION 1
+#define VM_TRACE_VERSION 2 /* 2: VM_SEEN_TOTALS */
 #define VM_MAX_OWN	 32
 #define VM_MAX_GUARD	 8
 
@@ -24,10 +24,17 @@
 #define VM_HAS_SMAPS	     (1ull << 5) /* smaps has VmFlags */
 #define VM_HAS_SMAPS_SEAL    (1ull << 6) /* ... and they show `sl` (probed by sealing a page) */
 #define VM_HAS_PKU	     (1ull << 7)
+#define VM_HAS_SYSV_SHM	     (1ull << 9) /* a SysV segment can be made */
 #define VM_IS_NAMESPACED     (1ull << 8) /* the executor has process and IPC namespaces of its own */
-#define VM_HAS_SWAP	     (1ull << 9)  /* pages may leave memory while they are mapped */
-#define VM_HAS_ANON_NAME     (1ull << 10) /* CONFIG_ANON_VMA_NAME */
-#define VM_HAS_THP	     (1ull << 11) /* MAP_STACK gives VM_NOHUGEPAGE: 6.7, with THP */
+#define VM_HAS_SWAP	     (1ull << 10) /* pages may leave memory while they are mapped */
+#define VM_HAS_ANON_NAME     (1ull << 11) /* CONFIG_ANON_VMA_NAME */
+#define VM_HAS_THP	     (1ull << 12) /* MAP_STACK gives VM_NOHUGEPAGE: 6.7, with THP */
+/* What madvise knows: asked for with length 0, before anything else is looked at. */
+#define VM_HAS_MADV_HUGEPAGE  (1ull << 24) /* ... and nohugepage, collapse */
+#define VM_HAS_MADV_MERGEABLE (1ull << 25) /* ... and unmergeable */
+#define VM_HAS_MADV_HWPOISON  (1ull << 26) /* ... and soft_offline */
+#define VM_HAS_MADV_GUARD     (1ull << 27) /* guard_install, guard_remove */
+#define VM_HAS_MADV_SWAPIN    (1ull << 28) /* willneed of anonymous memory (CONFIG_SWAP) */
 /* Probes of behaviour (oracle/profiles/): run once, in a child, when the executor starts. */
 #define VM_PROBED_BEHAVIOUR (1ull << 16) /* the bits below mean something */
 #define VM_PROBE_DEST_KEPT                                                                         \
@@ -59,7 +66,7 @@ struct vm_target_info {
 enum vm_event_kind {
 	VM_EVENT_START, /* the address space before the first call */
 	VM_EVENT_CALL,	/* one call, and the address space after it */
-	VM_EVENT_END,	/* the last look */
+	VM_EVENT_END,	/* the last look at an address space */
 };
 
 enum vm_event_status {
@@ -70,8 +77,11 @@ enum vm_event_status {
 };
 
 /*
- * Today there is one actor and one address space (0, 0), and seq_end == seq_begin + 1; readers must
- * not rely on it.
+ * Address space 0 is the program's own; 1 that of a forked child, whose actor is 1. They take
+ * turns: a fork that succeeds is an event of space 1 (the child returns from it), then come the
+ * calls of the child and its own VM_EVENT_END; with the next event of space 0 the child is gone. A
+ * child that dies takes its parent with it: nothing follows. Today seq_end == seq_begin + 1;
+ * readers must not rely on it.
  */
 struct vm_event {
 	uint8_t kind;	/* enum vm_event_kind */
@@ -96,7 +106,8 @@ enum vm_exit {
 	VM_EXIT_LOG_FULL, /* the log had no room for what it saw */
 };
 
-#define VM_TRACE_MAX_EVENTS (VM_PROGRAM_MAX_CALLS + 2)
+/* START and END, and another END for each pair of fork and end. */
+#define VM_TRACE_MAX_EVENTS (VM_PROGRAM_MAX_CALLS * 3 / 2 + 3)
 
 struct vm_trace {
 	struct vm_target_info info;

@@ -141,7 +141,7 @@ static uint8_t *put_pages(struct vm_event_writer *w, uint8_t *p, const struct vm
 /* What does not fit the writer's copies counts as not observed. */
 static uint32_t fitting_mask(const struct vm_snapshot *s)
 {
-	uint32_t mask = s->mask & VM_SNAP_MASK;
+	uint32_t mask = s->mask & (VM_SNAP_MASK | VM_SEEN_TOTALS);
 
 	if (s->nvma > VM_SNAPSHOT_MAX_VMAS)
 		mask &= ~(VM_SEEN_MAPS | VM_SEEN_FLAGS);
@@ -150,6 +150,19 @@ static uint32_t fitting_mask(const struct vm_snapshot *s)
 	if (s->nown > VM_MAX_OWN)
 		mask &= ~VM_SEEN_OWN;
 	return mask;
+}
+
+static uint8_t *put_totals(struct vm_event_writer *w, uint8_t *p, const struct vm_totals *totals)
+{
+	uint64_t number[VM_TOTALS_COUNT];
+
+	_Static_assert(sizeof(number) == sizeof(*totals), "VM_TOTALS_COUNT numbers");
+	if (!room(w, p, VM_TOTALS_COUNT * VM_VARINT_MAX))
+		return NULL;
+	memcpy(number, totals, sizeof(number));
+	for (size_t i = 0; i < VM_TOTALS_COUNT; i++)
+		p = vm_put_varint(p, number[i]);
+	return p;
 }
 
 static uint8_t *put_snapshot(struct vm_event_writer *w, uint8_t *p, const struct vm_snapshot *s,
@@ -164,7 +177,10 @@ static uint8_t *put_snapshot(struct vm_event_writer *w, uint8_t *p, const struct
 		p = put_pages(w, p, s->page, s->npage, &page);
 	if (p && mask & VM_SEEN_OWN)
 		p = put_vmas(w, p, w->own, &w->nown, s->own, s->nown, &own);
-	*head = (uint8_t)(mask | (vma ? VM_SNAP_VMA : 0) | (page ? VM_SNAP_PAGE : 0) |
+	if (p && mask & VM_SEEN_TOTALS)
+		p = put_totals(w, p, &s->totals);
+	*head = (uint8_t)((mask & VM_SNAP_MASK) | (mask & VM_SEEN_TOTALS ? VM_SNAP_TOTALS : 0) |
+			  (vma ? VM_SNAP_VMA : 0) | (page ? VM_SNAP_PAGE : 0) |
 			  (own ? VM_SNAP_OWN : 0));
 	return p;
 }

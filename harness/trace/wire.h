@@ -23,11 +23,11 @@ enum vm_record {
 
 /* First byte of a snapshot: its mask (VM_SEEN_*), and which arrays differ from those last written.
  */
-#define VM_SNAP_MASK	 0x0fu
-#define VM_SNAP_VMA	 0x10u
-#define VM_SNAP_PAGE	 0x20u
-#define VM_SNAP_OWN	 0x40u
-#define VM_SNAP_RESERVED 0x80u
+#define VM_SNAP_MASK   0x0fu
+#define VM_SNAP_VMA    0x10u
+#define VM_SNAP_PAGE   0x20u
+#define VM_SNAP_OWN    0x40u
+#define VM_SNAP_TOTALS 0x80u /* VM_SEEN_TOTALS: the numbers follow the arrays */
 
 /* First byte of a VMA: bits 0-3 mode, 4-6 kind, then: */
 #define VM_VMA_KIND(k)	  ((unsigned int)(k) << 4)

@@ -67,6 +67,7 @@ static struct vm_area unknown_piece(struct vm_judge *j, const struct vm_vma *v, 
 				 .anon = VM_NO_OBJECT,
 				 .sealed = VM_MAYBE,
 				 .account = VM_MAYBE,
+				 .guard = vm_has_guards(j->profile, j->info) ? VM_MAYBE : VM_NO,
 				 .name = VM_NAME_UNKNOWN,
 				 .flags_maybe = VM_TRACKED_FLAGS };
 
@@ -95,6 +96,8 @@ static void adopt_piece(struct vm_judge *j, const struct vm_vma *v, const struct
 	if (a && believed_backing(j, a, v, start)) {
 		piece = *a;
 		piece.off += start - a->start;
+		if (v->flags_known && a->flags & ~a->flags_maybe & ~v->flags & VM_BIT(VM_FLAG_LO))
+			to->lost_locks += end - start;
 	} else {
 		piece = unknown_piece(j, v, start);
 	}
@@ -106,7 +109,7 @@ static void adopt_piece(struct vm_judge *j, const struct vm_vma *v, const struct
 	piece.end = end;
 	piece.prot = v->mode & (VM_MODE_R | VM_MODE_W | VM_MODE_X);
 	piece.shared = !!(v->mode & VM_MODE_S);
-	piece.own = 0;
+	piece.own = VM_NOT_OWN;
 	piece.begins = start == v->start ? VM_YES : VM_NO;
 	adopt_flags(j, v, &piece);
 	to->area[to->n++] = piece;
@@ -147,15 +150,19 @@ static void forget(struct vm_judge *j, struct vm_state *s)
 	struct vm_objects *o = &j->scratch->objects;
 	uint32_t n = 0;
 
+	o->segment_unknown = true;
 	for (uint32_t i = 0; i < o->n; i++) {
 		o->object[i].zero = false;
 		o->object[i].npages = 0;
 		o->object[i].size = UINT64_MAX;
 	}
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->area[i].own)
-			s->area[n++] = s->area[i];
+		if (s->area[i].own) {
+			s->area[n] = s->area[i];
+			s->area[n++].flags_maybe |= VM_LOCK_FLAGS;
+		}
 	s->n = n;
+	s->def_maybe = VM_LOCK_FLAGS;
 }
 
 void vm_adopt(struct vm_judge *j, const struct vm_snapshot *snap)
@@ -168,6 +175,10 @@ void vm_adopt(struct vm_judge *j, const struct vm_snapshot *snap)
 	to->lost = false;
 	if (old->lost)
 		forget(j, old);
+	to->def_flags = old->def_flags;
+	to->def_maybe = old->def_maybe;
+	to->lost_locks = old->lost_locks;
+	to->unlocks_more = old->unlocks_more;
 	for (uint32_t i = 0; i < snap->nvma; i++) {
 		keep_own(old, &own, snap->vma[i].start, to);
 		adopt_vma(j, &snap->vma[i], to);
@@ -192,6 +203,8 @@ void vm_begin(struct vm_judge *j, const struct vm_event *start)
 	s->process = vm_process_fresh(&j->info->layout);
 	s->n = 0;
 	s->lost = false;
+	s->def_flags = s->def_maybe = s->lost_locks = 0;
+	s->unlocks_more = false;
 	vm_objects_name(&j->scratch->objects, VM_OBJECT_PAGES * j->info->layout.page_size);
 	object = vm_object_new(&j->scratch->objects, false, false, UINT64_MAX);
 	for (uint32_t i = 0; i < j->info->nown && object != VM_NO_OBJECT; i++) {
@@ -204,13 +217,15 @@ void vm_begin(struct vm_judge *j, const struct vm_event *start)
 			.end = v->end,
 			.object = object,
 			.anon = VM_NO_OBJECT,
-			.flags_maybe = VM_TRACKED_FLAGS,
+			/* locks are not inherited: mm_init(), dup_mmap() */
+			.flags_maybe = VM_TRACKED_FLAGS & ~VM_LOCK_FLAGS,
 			.prot = v->mode & (VM_MODE_R | VM_MODE_W | VM_MODE_X),
 			.shared = !!(v->mode & VM_MODE_S),
 			.sealed = VM_MAYBE,
 			.account = VM_MAYBE,
 			.begins = VM_YES,
-			.own = 1,
+			.own = v->kind == VM_KIND_VDSO || v->kind == VM_KIND_VVAR ? VM_OWN_SPECIAL
+										  : VM_OWN,
 		};
 	}
 }

@@ -25,6 +25,7 @@ uint32_t vm_runs_of_state(const struct vm_state *s, const struct vm_objects *o, 
 			.flags_maybe = a->flags_maybe,
 			.mode = a->prot | (a->shared ? VM_MODE_S : 0),
 			.sealed = a->sealed,
+			.guard = a->guard,
 			.by_object = by_object,
 			.identified = !x->backed || x->identified,
 		};
@@ -48,6 +49,7 @@ uint32_t vm_runs_of_snapshot(const struct vm_snapshot *snap, bool seals_shown, s
 			.dev = v->dev,
 			.mode = v->mode,
 			.sealed = sealed,
+			.guard = VM_MAYBE,
 			.backed = v->inode != 0,
 			.flags = v->flags & VM_TRACKED_FLAGS,
 			.flags_maybe = v->flags_known ? 0 : VM_TRACKED_FLAGS,
@@ -109,6 +111,8 @@ static void compare_common(const struct vm_run *a, const struct vm_run *b, uint6
 		add(out, start, end, VM_DIFF_SEALED, a->mode, b->mode);
 	else if ((a->flags ^ b->flags) & ~(a->flags_maybe | b->flags_maybe))
 		add(out, start, end, VM_DIFF_FLAGS, a->mode, b->mode);
+	else if (a->guard != b->guard && a->guard != VM_MAYBE && b->guard != VM_MAYBE)
+		add(out, start, end, VM_DIFF_GUARD, a->mode, b->mode);
 }
 
 void vm_compare(const struct vm_run *a, uint32_t na, const struct vm_run *b, uint32_t nb,

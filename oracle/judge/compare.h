@@ -14,6 +14,7 @@ enum vm_diff_kind {
 	VM_DIFF_UNSEALED,
 	VM_DIFF_SEALED,
 	VM_DIFF_FLAGS, /* other VmFlags */
+	VM_DIFF_GUARD, /* guard pages in one belief only; snapshots do not show them */
 };
 
 struct vm_diff {
@@ -39,6 +40,7 @@ struct vm_run {
 	bool backed; /* by an inode */
 	uint8_t mode;
 	uint8_t sealed; /* enum vm_tri */
+	uint8_t guard;	/* enum vm_tri; MAYBE of a snapshot */
 	bool by_object; /* object says what is behind; else dev, inode, off do (if identified) */
 	bool identified;
 };

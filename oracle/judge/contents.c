@@ -9,14 +9,36 @@ static bool is_zero(const struct vm_content *c)
 	return !c->head && !c->rest;
 }
 
+/* Is this the believed page as it was written? */
+static bool as_written(const struct vm_object_page *e, const struct vm_content *seen)
+{
+	return e->content.head == seen->head && (!e->rest_known || e->content.rest == seen->rest);
+}
+
+/* ... or as it is if the kernel dropped it after MADV_FREE, before any later write? */
+static bool as_dropped(const struct vm_object_page *e, const struct vm_content *seen)
+{
+	uint64_t head = e->may_zero & VM_ZERO_HEAD ? 0 : e->content.head;
+
+	return e->may_zero && seen->head == head && !seen->rest;
+}
+
 static bool differs(const struct vm_object_page *believed, bool zero, const struct vm_content *seen)
 {
 	if (!believed)
 		return zero && !is_zero(seen);
 	if (!believed->known)
 		return false;
-	return believed->content.head != seen->head ||
-	       (believed->rest_known && believed->content.rest != seen->rest);
+	return !as_written(believed, seen) && !as_dropped(believed, seen);
+}
+
+/* What was seen is certain; but as long as no write came, a page can still be dropped later. */
+static void settle(struct vm_object_page *e, const struct vm_content *seen)
+{
+	if (!(e->may_zero & VM_ZERO_HEAD) || (!seen->head && !seen->rest))
+		e->may_zero = 0;
+	e->content = *seen;
+	e->known = e->rest_known = true;
 }
 
 static void report(struct vm_judge *j, uint64_t addr, const struct vm_object_page *believed,
@@ -54,7 +76,7 @@ static void present(struct vm_judge *j, const struct vm_area *a, const struct vm
 
 	if (!e && zero && is_zero(&p->content))
 		return;
-	if (e && e->known && e->rest_known && e->content.head == p->content.head &&
+	if (e && e->known && e->rest_known && !e->may_zero && e->content.head == p->content.head &&
 	    e->content.rest == p->content.rest)
 		return;
 	if (differs(e, zero, &p->content))
@@ -63,8 +85,8 @@ static void present(struct vm_judge *j, const struct vm_area *a, const struct vm
 		e = vm_object_page(&o->object[a->object], off);
 	if (!e)
 		return;
-	e->content = p->content;
-	e->known = e->rest_known = true;
+	settle(e, &p->content);
+	vm_object_written(o, a->object, off, j->info->layout.page_size);
 }
 
 /* Believed pages of [from, to) that only this mapping has and that are not present: their bytes are
@@ -81,7 +103,9 @@ static void absent(struct vm_judge *j, const struct vm_area *a, uint64_t from, u
 	     i < x->npages && x->page[i].off < end; i++) {
 		struct vm_object_page *e = &x->page[i];
 
-		if (e->known && (e->rest_known || e->content.head) && !is_zero(&e->content)) {
+		if (e->may_zero & VM_ZERO_HEAD)
+			settle(e, &(struct vm_content){ 0 });
+		else if (e->known && (e->rest_known || e->content.head) && !is_zero(&e->content)) {
 			report(j, a->start + (e->off - a->off), e, NULL, "lost");
 			e->content = (struct vm_content){ 0 };
 		} else if (!e->known && a->anon == VM_NO_OBJECT) {

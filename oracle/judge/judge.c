@@ -41,6 +41,15 @@ struct vm_verdict *vm_report(struct vm_judge *j, enum vm_severity severity, cons
 	return v;
 }
 
+void vm_mark(struct vm_verdict *v, const struct vm_diffs *d)
+{
+	v->start = d->d[0].start;
+	v->end = d->d[0].end;
+	for (v->nmarks = 0; v->nmarks < d->n && v->nmarks < VM_VERDICT_MARKS; v->nmarks++)
+		v->mark[v->nmarks] =
+			(struct vm_range){ d->d[v->nmarks].start, d->d[v->nmarks].end };
+}
+
 static const char *const survival_basis = "a permitted call must not end the process that makes it";
 
 static void judge_survival(struct vm_judge *j)
@@ -69,8 +78,10 @@ static void judge_survival(struct vm_judge *j)
 /* A loss that is seen late is pinned to the calls in which it can have happened. */
 static void judge_late(struct vm_judge *j, const struct vm_snapshot *snap)
 {
+	const struct vm_known_bug *bug;
 	struct vm_diffs d;
 	struct vm_verdict *v;
+
 	vm_against(j, j->before, snap, &d);
 	if (!d.n || j->judged)
 		return;
@@ -78,19 +89,25 @@ static void judge_late(struct vm_judge *j, const struct vm_snapshot *snap)
 	j->judged = true;
 	if (!v)
 		return;
+	j->late = true;
+	bug = d.d[0].kind == VM_DIFF_FLAGS ? vm_known_bug(j) : NULL;
+	j->late = false;
+	v->known = bug ? bug->text : NULL;
 	snprintf(v->title, sizeof(v->title), "late: %s between looks",
 		 d.d[0].kind == VM_DIFF_LOST	   ? "pages lost"
 		 : d.d[0].kind == VM_DIFF_APPEARED ? "pages mapped"
 		 : d.d[0].kind == VM_DIFF_UNSEALED ? "seal lost"
 		 : d.d[0].kind == VM_DIFF_SEALED   ? "pages sealed"
+		 : d.d[0].kind == VM_DIFF_FLAGS	   ? "VmFlags changed"
 						   : "pages changed");
+	if (bug)
+		vm_title_add_cause(v->title, bug->cause);
 	if (j->unobserved_since)
 		snprintf(v->expected, sizeof(v->expected), "the effects of events %u to %u",
 			 j->unobserved_since, j->event);
 	else
 		snprintf(v->expected, sizeof(v->expected), "what was believed after the last call");
-	v->start = d.d[0].start;
-	v->end = d.d[0].end;
+	vm_mark(v, &d);
 	vm_describe_diffs(j, &d, v->observed, sizeof(v->observed));
 }
 
@@ -99,6 +116,9 @@ static void look(struct vm_judge *j)
 {
 	const struct vm_snapshot *snap = &j->e->after;
 
+	/* what a child does to shared objects meanwhile is not known */
+	if (j->space && j->before->lost)
+		j->parent->lost = true;
 	j->present = snap->mask & VM_SEEN_CONTENTS ? snap : NULL;
 	if (snap->mask & VM_SEEN_MAPS) {
 		vm_check_views(j, snap);
@@ -125,6 +145,8 @@ static void judge_call(struct vm_judge *j)
 	struct vm_judged_call *call = &j->out->call[j->event];
 	const struct vm_event *e = j->e;
 	vm_call_desc(e->sc.op)->footprint(&e->sc, &j->info->layout, j->range);
+	if (vm_call_desc(e->sc.op)->whole)
+		j->range[0] = (struct vm_range){ 0, j->info->layout.task_size };
 	j->range[2] = vm_result_range(j);
 	call->changed = 2;
 	if (e->status == VM_STATUS_RUNNING)
@@ -132,6 +154,9 @@ static void judge_call(struct vm_judge *j)
 	if (e->status == VM_STATUS_WITHHELD) {
 		call->cause = "withheld";
 		vm_state_copy(j->after, j->before);
+		/* a call that was not made changes nothing */
+		if (e->after.mask & VM_SEEN_MAPS && !j->before->lost)
+			judge_late(j, &e->after);
 	} else if (j->before->lost) {
 		call->strictness = VM_SILENT;
 		vm_state_copy(j->after, j->before);
@@ -155,8 +180,27 @@ static void judge_call(struct vm_judge *j)
 	look(j);
 }
 
+/* A forked child comes (the event is the fork that returns in it), or it is gone. */
+static void change_space(struct vm_judge *j)
+{
+	if (j->e->space && !j->space) {
+		vm_state_copy(j->parent, j->before);
+		vm_objects_hold(&j->scratch->objects, j->parent);
+		j->parent_maps = j->last_maps;
+		j->parent_unobserved_since = j->unobserved_since;
+	} else if (!j->e->space && j->space) {
+		vm_state_copy(j->before, j->parent);
+		vm_objects_hold(&j->scratch->objects, NULL);
+		j->last_maps = j->parent_maps;
+		j->unobserved_since = j->parent_unobserved_since;
+	}
+	j->space = j->e->space;
+}
+
 static void judge_event(struct vm_judge *j)
 {
+	if (j->space != j->e->space)
+		change_space(j);
 	memset(j->range, 0, sizeof(j->range));
 	j->judged = false;
 	switch (j->e->kind) {
@@ -168,11 +212,12 @@ static void judge_event(struct vm_judge *j)
 		break;
 	case VM_EVENT_END:
 		vm_state_copy(j->after, j->before);
-		if (j->e->after.mask & VM_SEEN_MAPS && !j->before->lost) {
-			if (!j->unobserved_since)
-				vm_check_end(j, j->e);
-			judge_late(j, &j->e->after);
+		if (j->e->after.mask & VM_SEEN_MAPS) {
+			vm_check_end(j, j->e);
+			if (!j->before->lost)
+				judge_late(j, &j->e->after);
 		}
+		vm_check_totals(j, &j->e->after);
 		look(j);
 		break;
 	}
@@ -191,7 +236,8 @@ void vm_judge(const struct vm_trace *trace, const struct vm_judge_options *opt,
 			      .before = &scratch->state[0],
 			      .after = &scratch->state[1],
 			      .next = &scratch->state[2],
-			      .work = &scratch->state[3] };
+			      .work = &scratch->state[3],
+			      .parent = &scratch->state[4] };
 
 	out->nverdicts = out->nfeatures = 0;
 	out->worst = VM_OK;

@@ -8,7 +8,7 @@
 #include "oracle/rules/rule.h"
 
 struct vm_judge_scratch {
-	struct vm_state state[4];
+	struct vm_state state[5];
 	struct vm_objects objects;
 	struct vm_outcomes outcomes, more;
 	struct vm_run run[2][VM_STATE_MAX_AREAS];
@@ -22,15 +22,22 @@ struct vm_judge {
 	struct vm_judge_scratch *scratch;
 	struct vm_judgement *out;
 	struct vm_state *before, *after, *next,
-		*work;			     /* belief; the four of scratch, swapped around */
+		*work; /* belief about the space of j->e; of scratch, swapped around */
+	/* While a forked child runs (space 1): what was believed of its parent, and looked at. */
+	uint16_t space;
+	struct vm_state *parent;
+	const struct vm_snapshot *parent_maps;
+	uint32_t parent_unobserved_since;
 	const struct vm_snapshot *last_maps; /* the last observed layout, NULL before the first */
 	const struct vm_snapshot *present;   /* the look just before, if it saw present pages */
 	uint32_t unobserved_since; /* first event whose effect has not been looked at, or 0 */
 	uint32_t event;		   /* index of the event being judged */
 	const struct vm_event *e;
 	struct vm_range
-		range[3]; /* what the call is about: source, destination, returned address */
-	bool judged;	  /* a violation was reported on this event: what follows from it is not */
+		range[3];   /* what the call is about: source, destination, returned address */
+	uint32_t last_call; /* for features: the call before, and whether it failed */
+	bool late;	    /* a loss between looks is being named */
+	bool judged; /* a violation was reported on this event: what follows from it is not */
 };
 
 /* titles.c: words for a difference; `failed` is 0 or the errno. */
@@ -39,6 +46,8 @@ void vm_title_of_failure(const struct vm_judge *j, const struct vm_diffs *d,
 void vm_title_of_success(const struct vm_judge *j, const struct vm_diffs *d, char *title);
 void vm_title_of_result(const struct vm_judge *j, const struct vm_outcomes *outs, char *title);
 void vm_title_of_content(const struct vm_judge *j, uint64_t addr, const char *what, char *title);
+/* Append " (cause)". */
+void vm_title_add_cause(char *title, const char *cause);
 /* Name of a difference's place: "source", "source tail", "destination", "range", "bystander". */
 const char *vm_place_name(const struct vm_judge *j, uint64_t start, uint64_t end);
 void vm_describe_outcomes(const struct vm_judge *j, const struct vm_outcomes *outs, char *text,
@@ -64,6 +73,9 @@ void vm_against(struct vm_judge *j, const struct vm_state *s, const struct vm_sn
 /* The range of the address that a call returned; empty if it returned none. */
 struct vm_range vm_result_range(const struct vm_judge *j);
 
+/* Say which pages a verdict is about: d has at least one. */
+void vm_mark(struct vm_verdict *v, const struct vm_diffs *d);
+
 /* adopt.c: take what was observed as belief; differences become belief too. */
 void vm_adopt(struct vm_judge *j, const struct vm_snapshot *snap);
 void vm_begin(struct vm_judge *j, const struct vm_event *start);
@@ -74,6 +86,11 @@ void vm_check_contents(struct vm_judge *j, const struct vm_snapshot *snap);
 /* views.c: do the ways of looking agree? */
 void vm_check_views(struct vm_judge *j, const struct vm_snapshot *snap);
 void vm_check_end(struct vm_judge *j, const struct vm_event *end);
+
+/* totals.c: are the totals of the last look the sums of its VMAs? */
+void vm_check_totals(struct vm_judge *j, const struct vm_snapshot *snap);
+/* Are they, but for VmLck, which counts locks that MREMAP_DONTUNMAP took away? */
+bool vm_lost_locks_counted(const struct vm_judge *j);
 
 /* features.c: feature ids of the call just judged. */
 void vm_add_features(struct vm_judge *j, const struct vm_outcome *matched);

@@ -87,9 +87,9 @@ void vm_outcome_set(struct vm_judge *j)
 			continue;
 		run_rule(j, p, true, first ? all : more);
 		vm_objects_truncate(&j->scratch->objects, objects);
-		for (uint32_t k = 0; !first && k < more->n; k++)
-			if (all->n < VM_MAX_OUTCOMES)
-				all->o[all->n++] = more->o[k];
+		all->silent |= !first && (more->silent || all->n + more->n > VM_MAX_OUTCOMES);
+		for (uint32_t k = 0; !first && !all->silent && k < more->n; k++)
+			all->o[all->n++] = more->o[k];
 		first = false;
 	}
 }
@@ -98,14 +98,16 @@ void vm_outcome_set(struct vm_judge *j)
 struct vm_range vm_result_range(const struct vm_judge *j)
 {
 	const struct vm_event *e = j->e;
-	uint64_t page = j->info->layout.page_size;
+	uint64_t page = j->info->layout.page_size, len;
 	struct vm_range r = { 0, 0 };
 
 	if (e->kind != VM_EVENT_CALL || e->status != VM_STATUS_DONE || e->result <= 0 ||
 	    !vm_call_desc(e->sc.op)->returns_addr)
 		return r;
+	len = e->sc.op == VM_OP_SHMAT ? VM_OBJECT_PAGES * page
+				      : e->sc.arg[e->sc.op == VM_OP_MREMAP ? 2 : 1];
 	r.start = (uint64_t)e->result;
-	r.end = r.start + ((e->sc.arg[e->sc.op == VM_OP_MREMAP ? 2 : 1] + page - 1) & ~(page - 1));
+	r.end = r.start + ((len + page - 1) & ~(page - 1));
 	return r;
 }
 
@@ -170,8 +172,7 @@ static void explain(struct vm_judge *j, struct vm_verdict *v, const struct vm_di
 	if (d && d->n) {
 		size_t used = strlen(v->observed);
 
-		v->start = d->d[0].start;
-		v->end = d->d[0].end;
+		vm_mark(v, d);
 		vm_describe_diffs(j, d, v->observed + used, sizeof(v->observed) - used);
 	}
 }
@@ -190,7 +191,10 @@ static bool seal_broken(const struct vm_judge *j, const struct vm_diffs *changed
 	for (uint32_t i = 0; i < changed->n; i++) {
 		const struct vm_diff *d = &changed->d[i];
 
-		if (d->kind == VM_DIFF_APPEARED || d->kind == VM_DIFF_SEALED)
+		/* advice that discards nothing may change flags of sealed pages: mseal.rst */
+		if (d->kind == VM_DIFF_APPEARED || d->kind == VM_DIFF_SEALED ||
+		    j->e->sc.op == VM_OP_EXEC ||
+		    (d->kind == VM_DIFF_FLAGS && !strcmp(vm_rule_name(j->e->sc.op), "madvise")))
 			continue;
 		for (uint32_t k = vm_state_from(j->before, d->start);
 		     k < j->before->n && j->before->area[k].start < d->end; k++)
@@ -227,8 +231,10 @@ static void violation(struct vm_judge *j, const struct vm_outcome *fit,
 	struct vm_verdict *v;
 	int err;
 
-	if (j->e->after.mask & VM_SEEN_MAPS)
+	if (j->e->after.mask & VM_SEEN_MAPS) {
 		vm_against(j, j->before, &j->e->after, &changed);
+		j->out->call[j->event].changed = changed.n > 0;
+	}
 	if (seal_broken(j, &changed, &only)) {
 		invariant = "sealed";
 		shown = &only;
@@ -237,6 +243,8 @@ static void violation(struct vm_judge *j, const struct vm_outcome *fit,
 		invariant = "bystander";
 		shown = &only;
 		vm_title_of_failure(j, &only, NULL, "bystander", title);
+		if (bug && only.d[0].kind == VM_DIFF_FLAGS)
+			vm_title_add_cause(title, bug->cause);
 	} else if (errno_of(j->e, &err) && changed.n) {
 		invariant = "failure";
 		vm_title_of_failure(j, &changed, fit ? fit->cause : &bug_cause, NULL, title);
@@ -244,6 +252,8 @@ static void violation(struct vm_judge *j, const struct vm_outcome *fit,
 		invariant = "success";
 		shown = wrong;
 		vm_title_of_success(j, wrong, title);
+		if (bug && wrong->d[0].kind == VM_DIFF_FLAGS)
+			vm_title_add_cause(title, bug->cause);
 	} else {
 		invariant = j->e->status == VM_STATUS_FAULTED || outs->o[0].kind == VM_RESULT_FAULT
 				    ? "access"
@@ -305,7 +315,10 @@ static void accept(struct vm_judge *j, const struct vm_outcome *o, bool observed
 			note_split(j, o, &j->e->after);
 		return;
 	}
-	between(j, j->before, j->after, &changed);
+	if (j->e->sc.op == VM_OP_FORK) /* the child's memory is a copy: compare what it shows */
+		vm_against(j, j->before, &j->e->after, &changed);
+	else
+		between(j, j->before, j->after, &changed);
 	j->out->call[j->event].changed = changed.n > 0;
 	if (!errno_of(j->e, &err))
 		return;
@@ -349,6 +362,35 @@ static bool own_ranges_only(struct vm_judge *j, const struct vm_outcome *o)
 	return true;
 }
 
+static bool same_effect(const struct vm_effect *a, const struct vm_effect *b)
+{
+	return a->n == b->n && !memcmp(a->step, b->step, a->n * sizeof(a->step[0]));
+}
+
+/*
+ * Other outcomes with this result may have had effects that were not looked at: what either would
+ * change is unknown from here on.
+ */
+static void doubt_others(struct vm_judge *j, const struct vm_outcome *taken)
+{
+	const struct vm_outcomes *outs = &j->scratch->outcomes;
+	uint64_t page_size = j->info->layout.page_size;
+	bool sure = true;
+
+	for (uint32_t i = 0; i < outs->n; i++) {
+		const struct vm_outcome *o = &outs->o[i];
+
+		if (o == taken || !result_matches(j, o) || same_effect(&o->effect, &taken->effect))
+			continue;
+		if (sure && vm_effect_is_hidden(&taken->effect)) {
+			vm_state_copy(j->after, j->before);
+			vm_effect_doubt(&taken->effect, j->after, &j->scratch->objects, page_size);
+		}
+		sure = false;
+		vm_effect_doubt(&o->effect, j->after, &j->scratch->objects, page_size);
+	}
+}
+
 /* The layout after the call was observed: find the outcome that explains it. */
 void vm_match_observed(struct vm_judge *j)
 {
@@ -369,6 +411,7 @@ void vm_match_observed(struct vm_judge *j)
 			vm_against(j, j->after, &j->e->after, &d);
 		if (!d.n) {
 			accept(j, o, true);
+			doubt_others(j, o);
 			return;
 		}
 		if (!first) {
@@ -383,11 +426,6 @@ void vm_match_observed(struct vm_judge *j)
 		apply(j, first);
 	else
 		vm_state_copy(j->after, j->before);
-}
-
-static bool same_effect(const struct vm_effect *a, const struct vm_effect *b)
-{
-	return a->n == b->n && !memcmp(a->step, b->step, a->n * sizeof(a->step[0]));
 }
 
 /* Nothing was looked at: believe the one effect that the result leaves possible. */

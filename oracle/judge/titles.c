@@ -21,6 +21,8 @@ const char *vm_place_name(const struct vm_judge *j, uint64_t start, uint64_t end
 	uint8_t op = j->e->sc.op;
 	const struct vm_range *source = &j->range[0], *dest = &j->range[1];
 
+	if (op == VM_OP_FORK || op == VM_OP_EXEC)
+		return "child";
 	if (op == VM_OP_MREMAP) {
 		if (within(dest, start, end) || within(&j->range[2], start, end))
 			return "destination";
@@ -29,8 +31,9 @@ const char *vm_place_name(const struct vm_judge *j, uint64_t start, uint64_t end
 		/* growth in place maps beyond the old range */
 		return "bystander";
 	}
-	if (op == VM_OP_MMAP && (within(source, start, end) || within(dest, start, end) ||
-				 within(&j->range[2], start, end)))
+	if ((op == VM_OP_MMAP || op == VM_OP_SHMAT) &&
+	    (within(source, start, end) || within(dest, start, end) ||
+	     within(&j->range[2], start, end)))
 		return "destination";
 	return within(source, start, end) ? "range" : "bystander";
 }
@@ -46,6 +49,7 @@ static const char *change_word(uint8_t kind)
 		[VM_DIFF_UNSEALED] = "seal lost",
 		[VM_DIFF_SEALED] = "sealed",
 		[VM_DIFF_FLAGS] = "VmFlags changed",
+		[VM_DIFF_GUARD] = "guard pages changed",
 	};
 
 	return words[kind];
@@ -54,10 +58,15 @@ static const char *change_word(uint8_t kind)
 static const char *wrong_word(uint8_t kind)
 {
 	static const char *const words[] = {
-		[VM_DIFF_LOST] = "is not mapped",	 [VM_DIFF_APPEARED] = "is still mapped",
-		[VM_DIFF_PROT] = "has other protection", [VM_DIFF_SHARING] = "has other sharing",
-		[VM_DIFF_BACKING] = "has other backing", [VM_DIFF_UNSEALED] = "is not sealed",
-		[VM_DIFF_SEALED] = "is sealed",		 [VM_DIFF_FLAGS] = "has other VmFlags",
+		[VM_DIFF_LOST] = "is not mapped",
+		[VM_DIFF_APPEARED] = "is still mapped",
+		[VM_DIFF_PROT] = "has other protection",
+		[VM_DIFF_SHARING] = "has other sharing",
+		[VM_DIFF_BACKING] = "has other backing",
+		[VM_DIFF_UNSEALED] = "is not sealed",
+		[VM_DIFF_SEALED] = "is sealed",
+		[VM_DIFF_FLAGS] = "has other VmFlags",
+		[VM_DIFF_GUARD] = "has other guard pages",
 	};
 
 	return words[kind];
@@ -105,6 +114,13 @@ void vm_title_of_failure(const struct vm_judge *j, const struct vm_diffs *d,
 		snprintf(title, VM_TITLE_MAX, "%s: %s%s", call_name(j), words, on);
 }
 
+void vm_title_add_cause(char *title, const char *cause)
+{
+	size_t len = strlen(title);
+
+	snprintf(title + len, VM_TITLE_MAX - len, " (%s)", cause);
+}
+
 /* "EFAULT", "success", "SIGSEGV", an address. */
 static void result_word(const struct vm_event *e, char *text, size_t cap)
 {
@@ -143,7 +159,7 @@ void vm_title_of_result(const struct vm_judge *j, const struct vm_outcomes *outs
 	char seen[32], wanted[32] = "nothing";
 
 	result_word(j->e, seen, sizeof(seen));
-	if (bug)
+	if (bug && j->e->result < 0)
 		snprintf(wanted, sizeof(wanted), "success");
 	else if (o)
 		outcome_word(o, wanted, sizeof(wanted));

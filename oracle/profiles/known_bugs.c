@@ -11,10 +11,12 @@
 #include <sys/mman.h>
 
 /*
- * mm/mremap.c (7.3): mremap_to() shrinks the source first, then move_vma() calls vrm_calc_charge(),
+ * mm/mremap.c (7.2): mremap_to() shrinks the source first, then move_vma() calls vrm_calc_charge(),
  * which charges vrm->delta, still old_len - new_len, as if the mapping grew. A fixed move that
  * shrinks by more than the commit limit fails, after destination and source tail are gone; one that
- * succeeds leaks the charge (Committed_AS).
+ * succeeds leaks the charge (Committed_AS). 7.3 works the delta out anew after the shrink
+ * (vrm_populate_calculated()). Measured with docs/shrink_charge_leak.c: not on 6.12.117 and 7.3.4,
+ * on 6.16.12, 6.18.44 and 7.2.12; nothing between 6.12 and 6.16 was run.
  */
 static bool shrink_is_charged(const struct vm_judge *j)
 {
@@ -27,12 +29,66 @@ static bool shrink_is_charged(const struct vm_judge *j)
 		(e->sc.arg[1] - e->sc.arg[2]) / page > j->info->total_pages);
 }
 
+/*
+ * mm/mremap.c (6.18): dontunmap_complete() clears VM_LOCKED of the VMA that holds the source. Parts
+ * of it that were not moved lose their lock too, and the destination, where copy_vma() has merged
+ * it with a source that has no anon_vma. 6.12.117 and 7.2 split a locked VMA first, and do not let
+ * the two merge.
+ */
+static bool more_is_unlocked(const struct vm_judge *j)
+{
+	if (j->e->kind == VM_EVENT_END)
+		return j->late && j->before->unlocks_more;
+	if (j->e->kind != VM_EVENT_CALL)
+		return false;
+	/* not looked at since: VMAs that belief keeps apart by their locks are one */
+	if (j->e->sc.op == VM_OP_MREMAP && j->e->result > 0 && j->unobserved_since &&
+	    j->before->unlocks_more)
+		return true;
+	return j->e->sc.op == VM_OP_MREMAP && j->e->sc.arg[3] & MREMAP_DONTUNMAP &&
+	       j->e->status == VM_STATUS_DONE && j->e->result > 0 && j->after->unlocks_more;
+}
+
+/*
+ * mm/mremap.c (6.18): move_vma() adds the new mapping to mm->locked_vm before dontunmap_complete()
+ * clears VM_LOCKED of the old one, which is never taken off again: VmLck stays too high, and
+ * RLIMIT_MEMLOCK is reached too early. 6.12 knew ("we don't need to touch locked_vm"); 7.2 clears
+ * the flags first.
+ */
+static bool lost_locks_are_counted(const struct vm_judge *j)
+{
+	const struct vm_event *e = j->e;
+	uint8_t op = e->sc.op;
+
+	if (e->kind == VM_EVENT_END)
+		return !j->late && vm_lost_locks_counted(j);
+	if (e->kind != VM_EVENT_CALL || !j->before->lost_locks)
+		return false;
+	if (op == VM_OP_MMAP || op == VM_OP_MREMAP)
+		return e->result == -EAGAIN;
+	return (op == VM_OP_MLOCK || op == VM_OP_MLOCK2) && e->result == -ENOMEM;
+}
+
 static const struct vm_known_bug bugs[] = {
 	{ .cause = "a shrink is charged as growth",
-	  .text = "since 6.17, not fixed in 7.3: mm/mremap.c vrm_calc_charge() charges vrm->delta "
-		  "of a shrinking move",
-	  .first = 6017,
+	  .text = "6.16 to 7.2: mm/mremap.c vrm_calc_charge() charges vrm->delta of a shrinking "
+		  "move",
+	  .first = 6016,
+	  .last = 7002,
 	  .shows = shrink_is_charged },
+	{ .cause = "MREMAP_DONTUNMAP unlocks more than the source",
+	  .text = "seen in 6.18.44, not in 6.12.117 and 7.2: mm/mremap.c dontunmap_complete() "
+		  "unlocks the whole VMA that the source has become",
+	  .first = 5007,
+	  .last = 7001,
+	  .shows = more_is_unlocked },
+	{ .cause = "locks that MREMAP_DONTUNMAP took are still counted",
+	  .text = "seen in 6.18, not in 6.12 and 7.2: mm/mremap.c move_vma() counts the new "
+		  "mapping "
+		  "as locked and never takes off the old one",
+	  .first = 6015,
+	  .last = 7001,
+	  .shows = lost_locks_are_counted },
 };
 
 static unsigned int release_of(const char *release)
@@ -43,13 +99,28 @@ static unsigned int release_of(const char *release)
 	return (unsigned int)(major * 1000 + (*end == '.' ? strtoul(end + 1, NULL, 10) : 0));
 }
 
+static bool affects(const struct vm_known_bug *bug, unsigned int release)
+{
+	return release >= bug->first && (!bug->last || release <= bug->last);
+}
+
 const struct vm_known_bug *vm_known_bug(const struct vm_judge *j)
 {
 	unsigned int release = release_of(j->info->release);
 
 	for (size_t i = 0; i < sizeof(bugs) / sizeof(bugs[0]); i++)
-		if (release >= bugs[i].first && (!bugs[i].last || release <= bugs[i].last) &&
-		    bugs[i].shows(j))
+		if (affects(&bugs[i], release) && bugs[i].shows(j))
 			return &bugs[i];
 	return NULL;
+}
+
+const char *vm_host_harm(const struct vm_target_info *info)
+{
+	/* what is charged for ever is only missed where the commit limit is strict */
+	if (info->overcommit_memory != 2 || !affects(&bugs[0], release_of(info->release)))
+		return NULL;
+	return "vm.overcommit_memory is 2 and this kernel loses commit charge with every shrinking "
+	       "fixed mremap, so that a campaign could use up the whole machine's limit: fuzz it "
+	       "in "
+	       "a guest";
 }

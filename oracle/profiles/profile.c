@@ -19,7 +19,9 @@ static const struct {
 	    .mremap_checks_first = true,
 	    .mremap_multi_move = true,
 	    .mremap_new_addr_first = true,
-	    .dontunmap_rounded = true },
+	    .dontunmap_rounded = true,
+	    .madvise_guards = true,
+	    .process_madvise_own = true },
 	  6018,
 	  6018 },
 	{ { .name = "generic" }, 0, 0 },
@@ -38,6 +40,11 @@ const struct vm_profile *vm_profile_by_name(const char *name)
 		if (!strcmp(profiles[i].p.name, name))
 			return &profiles[i].p;
 	return NULL;
+}
+
+bool vm_has_guards(const struct vm_profile *p, const struct vm_target_info *info)
+{
+	return p->madvise_guards || info->features & VM_HAS_MADV_GUARD;
 }
 
 enum vm_contract vm_profile_contract(const struct vm_profile *p, enum vm_contract wanted)
@@ -62,6 +69,14 @@ static size_t behaves_like(const struct vm_target_info *info)
 	return NPROFILES;
 }
 
+/* Do the probes miss something that the profile promises? */
+static bool older(const struct vm_target_info *info, const struct vm_profile *p)
+{
+	return (p->mremap_checks_first && !(info->features & VM_PROBE_DEST_KEPT)) ||
+	       (p->mremap_multi_move && !(info->features & VM_PROBE_MULTI_MOVE)) ||
+	       (p->dontunmap_rounded && !(info->features & VM_PROBE_DU_ROUNDED));
+}
+
 static size_t by_release(const char *release)
 {
 	char *end;
@@ -82,6 +97,7 @@ const struct vm_profile *vm_profile_choose(const struct vm_target_info *info, ch
 {
 	size_t release = by_release(info->release), seen = behaves_like(info);
 	const struct vm_profile *p = &profiles[release].p;
+	bool probed = info->features & VM_PROBED_BEHAVIOUR;
 
 	*regressed = false;
 	if (titlelen)
@@ -92,15 +108,22 @@ const struct vm_profile *vm_profile_choose(const struct vm_target_info *info, ch
 			 info->release);
 		return p;
 	}
-	if (!(info->features & VM_PROBED_BEHAVIOUR) || seen == release) {
+	if (!probed || seen == release) {
 		snprintf(why, whylen, "release %.64s%s", info->release,
-			 seen == release ? ", probes agree" : ", not probed");
+			 probed ? ", probes agree" : ", not probed");
 		return p;
 	}
-	if (seen < NPROFILES && seen > release) {
-		snprintf(why, whylen, "release %.64s, but probes show the behaviour of %s",
-			 info->release, profiles[seen].p.name);
-		return &profiles[seen].p;
+	if (!older(info, p)) {
+		if (seen < NPROFILES) {
+			snprintf(why, whylen, "release %.64s, but probes show the behaviour of %s",
+				 info->release, profiles[seen].p.name);
+			return &profiles[seen].p;
+		}
+		snprintf(why, whylen,
+			 "release %.64s, but probes show more than it, and no known version: "
+			 "documents and hard invariants only",
+			 info->release);
+		return &profiles[NPROFILES - 1].p;
 	}
 	*regressed = true;
 	snprintf(title, titlelen, "kernel: regressed to %s (mremap probes)",

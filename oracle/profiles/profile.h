@@ -17,7 +17,13 @@ struct vm_profile {
 	bool mremap_new_addr_first; /* 6.17: new_len, new_addr, overlap checks before any VMA lookup
 				     */
 	bool dontunmap_rounded;	    /* 6.17: DONTUNMAP compares page-rounded lengths */
+	bool madvise_guards;	    /* 6.15: MADV_GUARD_INSTALL, of file mappings too */
+	bool process_madvise_own; /* 6.13: process_madvise of oneself takes any advice, checked late
+				   */
 };
+
+/* Does the kernel have guard pages: by its version, or by what was probed? */
+bool vm_has_guards(const struct vm_profile *p, const struct vm_target_info *info);
 
 /* By name, or NULL. */
 const struct vm_profile *vm_profile_by_name(const char *name);
@@ -33,6 +39,12 @@ const struct vm_profile *vm_profile_at(size_t i);
 const struct vm_profile *vm_profile_choose(const struct vm_target_info *info, char *why,
 					   size_t whylen, bool *regressed, char *title,
 					   size_t titlelen);
+
+/*
+ * Why fuzzing this very machine could harm it, by a bug of its kernel and a system setting; NULL
+ * where nothing is known (known_bugs.c).
+ */
+const char *vm_host_harm(const struct vm_target_info *info);
 
 /* The contract in force: a kernel without an exact profile is judged documented. */
 enum vm_contract vm_profile_contract(const struct vm_profile *p, enum vm_contract wanted);

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#define CAP_IPC_LOCK_BIT  14
 #define CAP_SYS_RAWIO_BIT 17
 #define GIB		  (1ull << 30)
 
@@ -32,8 +33,8 @@ enum vm_tri vm_over_commit(const struct vm_rule *r, uint64_t min_pages, uint64_t
 		return max_pages > limit ? VM_MAYBE : VM_NO;
 	case 1:
 		return VM_NO;
-	default: /* strict: depends on what the whole system has committed */
-		return max_pages ? VM_MAYBE : VM_NO;
+	default: /* strict: depends on what the whole system has committed, even for 0 pages */
+		return VM_MAYBE;
 	}
 }
 
@@ -97,6 +98,33 @@ enum vm_tri vm_over_rlimit(const struct vm_rule *r, uint64_t pages)
 	if (limit == UINT64_MAX || !pages)
 		return VM_NO;
 	return pages > as / r->info->layout.page_size ? VM_YES : VM_MAYBE;
+}
+
+static bool may_lock_all(const struct vm_rule *r)
+{
+	return r->info->cap_effective >> CAP_IPC_LOCK_BIT & 1;
+}
+
+bool vm_cannot_lock(const struct vm_rule *r)
+{
+	return !r->info->rlimit_memlock && !may_lock_all(r);
+}
+
+uint64_t vm_lock_limit(const struct vm_rule *r)
+{
+	return may_lock_all(r) ? UINT64_MAX : r->info->rlimit_memlock & vm_page_mask(r);
+}
+
+enum vm_tri vm_over_memlock(const struct vm_rule *r, uint64_t bytes)
+{
+	uint64_t maybe, limit = vm_lock_limit(r);
+	uint64_t locked = vm_state_locked(r->s, 0, UINT64_MAX, &maybe);
+
+	if (may_lock_all(r))
+		return VM_NO;
+	if (bytes > limit || locked > limit - bytes)
+		return VM_YES;
+	return maybe > limit - bytes - locked ? VM_MAYBE : VM_NO;
 }
 
 enum vm_tri vm_over_map_count(const struct vm_rule *r)

@@ -48,6 +48,11 @@ static const struct vm_cause no_room = { .text = "no free range is long enough",
 					 .resource = true };
 static const struct vm_cause exists = { .text = "MAP_FIXED_NOREPLACE over a mapping",
 					.basis = "mm/mmap.c do_mmap(); mmap(2)" };
+static const struct vm_cause cannot_lock = { .text = "MAP_LOCKED, RLIMIT_MEMLOCK is 0",
+					     .basis = "mm/mlock.c can_do_mlock()" };
+static const struct vm_cause memlock = { .text = "RLIMIT_MEMLOCK",
+					 .basis = "mm/mmap.c mlock_future_ok()",
+					 .resource = true };
 static const struct vm_cause bad_type = { .text = "neither MAP_SHARED nor MAP_PRIVATE",
 					  .basis = "mm/mmap.c do_mmap()" };
 static const struct vm_cause mdwe = { .text = "PR_SET_MDWE: writable and executable",
@@ -81,15 +86,26 @@ static const struct vm_cause shmem_commit = {
 #define LOW_START 0x40000000u
 #define LOW_END	  0x80000000u
 
-/* What the call asks for. */
-struct request {
-	uint64_t addr, len, prot, flags, offset;
-	uint64_t object; /* enum vm_object_name; VM_OBJECT_NONE for anonymous memory */
-	bool shared;
-};
+/* VM_LOCKED_MASK of the new VMA: asked for, or what mlockall(MCL_FUTURE) left behind. */
+static uint64_t lock_flags(const struct vm_rule *r, const struct vm_map_request *q)
+{
+	return r->s->def_flags | (q->flags & MAP_LOCKED ? VM_BIT(VM_FLAG_LO) : 0);
+}
+
+/* do_mmap(), once there is an address: may it be locked? All of it counts, whatever it replaces. */
+static bool check_lock(struct vm_rule *r, const struct vm_map_request *q)
+{
+	uint64_t lo = VM_BIT(VM_FLAG_LO);
+	bool locked = lock_flags(r, q) & lo, maybe = r->s->def_maybe & lo;
+	enum vm_tri over = locked || maybe ? vm_over_memlock(r, q->len) : VM_NO;
+
+	return vm_fails(r, vm_is(q->flags & MAP_LOCKED && vm_cannot_lock(r)), EPERM,
+			&cannot_lock) ||
+	       vm_fails(r, over == VM_YES && !locked ? VM_MAYBE : over, EAGAIN, &memlock);
+}
 
 /* Flags of the new VMA: do_mmap(). */
-static uint64_t new_flags(const struct vm_rule *r, const struct request *q)
+static uint64_t new_flags(const struct vm_rule *r, const struct vm_map_request *q)
 {
 	uint64_t flags = VM_MAY_ALL;
 
@@ -100,14 +116,15 @@ static uint64_t new_flags(const struct vm_rule *r, const struct request *q)
 		flags |= VM_BIT(VM_FLAG_NH);
 	if (q->flags & MAP_NORESERVE && r->info->overcommit_memory != 2)
 		flags |= VM_BIT(VM_FLAG_NR);
-	if (q->object == VM_OBJECT_R0 && q->shared)
+	if (q->read_only && q->shared)
 		flags &= ~VM_BIT(VM_FLAG_MW);
-	return flags;
+	return flags | lock_flags(r, q);
 }
 
 /* Is memory charged, and does that fail? Shared anonymous memory: only after the old mappings are
  * gone. */
-static bool charge(struct vm_rule *r, const struct request *q, bool chosen, uint64_t new_vm_flags)
+static bool charge(struct vm_rule *r, const struct vm_map_request *q, bool chosen,
+		   uint64_t new_vm_flags)
 {
 	uint64_t pages = q->len / r->info->layout.page_size, old = 0;
 	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = q->addr, .end = q->addr + q->len };
@@ -140,7 +157,7 @@ static bool charge(struct vm_rule *r, const struct request *q, bool chosen, uint
 	return false;
 }
 
-static bool low_only(const struct vm_rule *r, const struct request *q)
+static bool low_only(const struct vm_rule *r, const struct vm_map_request *q)
 {
 	return q->flags & X86_32BIT && !strcmp(r->info->machine, "x86_64");
 }
@@ -164,7 +181,7 @@ static enum vm_tri low_no_room(const struct vm_rule *r, uint64_t len)
 }
 
 /* What is mapped, once the address is settled (fixed: at addr; else where the kernel chose). */
-static void map(struct vm_rule *r, const struct request *q, bool chosen)
+static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 {
 	uint64_t flags = new_flags(r, q);
 	struct vm_step step = { .kind = VM_STEP_MAP,
@@ -173,17 +190,24 @@ static void map(struct vm_rule *r, const struct request *q, bool chosen)
 				.chosen = chosen,
 				.start = chosen ? 0 : q->addr,
 				.end = chosen ? q->len : q->addr + q->len,
-				.object = r->objects->named[q->object],
+				.object = q->backing,
+				.attach = q->attach,
 				.off = q->object ? q->offset : 0,
-				.flags = flags };
+				.flags = flags,
+				.maybe = r->s->def_maybe & ~flags };
 	struct vm_step copies = { .kind = VM_STEP_COPY, .chosen = chosen };
+	enum vm_tri over = vm_over_rlimit(r, q->len / r->info->layout.page_size);
 
-	if (vm_fails(r, vm_over_rlimit(r, q->len / r->info->layout.page_size), ENOMEM, &rlimit) ||
-	    charge(r, q, chosen, flags))
+	/* after vms_gather_munmap_vmas(): splits stay */
+	if (chosen ? vm_fails(r, over, ENOMEM, &rlimit)
+		   : vm_fails_split(r, over, ENOMEM, &rlimit, q->addr, q->addr + q->len))
 		return;
-	if ((q->flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE && q->object && !q->shared &&
-	    q->prot & PROT_WRITE) {
-		/* populate_vma_page_range() writes to what may be written */
+	if (charge(r, q, chosen, flags))
+		return;
+	if (((q->flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE ||
+	     (flags | step.maybe) & VM_BIT(VM_FLAG_LO)) &&
+	    q->object && !q->shared && q->prot & PROT_WRITE) {
+		/* vm_mmap_pgoff(): mm_populate() writes to what may be written */
 		copies.start = step.start;
 		copies.end = step.end;
 	}
@@ -204,7 +228,7 @@ static void map(struct vm_rule *r, const struct request *q, bool chosen)
 
 /* do_mmap(), once there is an address: the type, what the file allows, and rights that go together.
  */
-static bool check_type(struct vm_rule *r, const struct request *q)
+static bool check_type(struct vm_rule *r, const struct vm_map_request *q)
 {
 	uint64_t type = q->flags & MAP_TYPE_BITS, page = r->info->layout.page_size;
 	uint8_t mode = vm_mode_of_prot(q->prot);
@@ -220,14 +244,13 @@ static bool check_type(struct vm_rule *r, const struct request *q)
 	    vm_fails(r, vm_is(q->flags & ~(uint64_t)LEGACY), EOPNOTSUPP, &not_legacy))
 		return true;
 	if (q->object && q->shared &&
-	    vm_fails(r, vm_is(q->prot & PROT_WRITE && q->object == VM_OBJECT_R0), EACCES,
-		     &read_only))
+	    vm_fails(r, vm_is(q->prot & PROT_WRITE && q->read_only), EACCES, &read_only))
 		return true;
 	return vm_fails(r, vm_is(!known), EINVAL, &bad_type) ||
 	       vm_fails(r, vm_is(vm_mdwe_refuses(r, mode, mode)), EACCES, &mdwe);
 }
 
-static void map_fixed(struct vm_rule *r, const struct request *q)
+static void map_fixed(struct vm_rule *r, const struct vm_map_request *q)
 {
 	uint64_t task = r->info->layout.task_size, end = q->addr + q->len;
 
@@ -240,13 +263,13 @@ static void map_fixed(struct vm_rule *r, const struct request *q)
 	if (q->flags & MAP_FIXED_NOREPLACE &&
 	    vm_fails(r, vm_is(vm_state_any(r->s, q->addr, end)), EEXIST, &exists))
 		return;
-	if (check_type(r, q) ||
+	if (check_lock(r, q) || check_type(r, q) ||
 	    vm_fails_split(r, vm_state_sealed(r->s, q->addr, end), EPERM, &sealed, q->addr, end))
 		return;
 	map(r, q, false);
 }
 
-static void map_chosen(struct vm_rule *r, struct request *q)
+static void map_chosen(struct vm_rule *r, struct vm_map_request *q)
 {
 	uint64_t min = vm_page_align(r, r->info->hint_min_addr), hint;
 	enum vm_tri taken, full;
@@ -260,27 +283,38 @@ static void map_chosen(struct vm_rule *r, struct request *q)
 		return;
 	if (taken != VM_YES && full == VM_MAYBE && vm_fails(r, VM_MAYBE, EPERM, &min_addr))
 		return;
-	if (check_type(r, q))
+	if (check_lock(r, q) || check_type(r, q))
 		return;
 	q->addr = hint;
 	map(r, q, taken != VM_YES);
 }
 
+void vm_rule_map(struct vm_rule *r, struct vm_map_request *q)
+{
+	if (q->flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
+		map_fixed(r, q);
+	else
+		map_chosen(r, q);
+}
+
 void vm_rule_mmap(struct vm_rule *r)
 {
 	const uint64_t *arg = r->sc->arg;
-	struct request q = { .addr = arg[0],
-			     .len = vm_page_align(r, arg[1]),
-			     .prot = arg[2],
-			     .flags = arg[3],
-			     .object = arg[3] & MAP_ANONYMOUS ? VM_OBJECT_NONE : arg[4],
-			     .offset = arg[5] };
+	struct vm_map_request q = { .addr = arg[0],
+				    .len = vm_page_align(r, arg[1]),
+				    .prot = arg[2],
+				    .flags = arg[3],
+				    .object = arg[3] & MAP_ANONYMOUS ? VM_OBJECT_NONE : arg[4],
+				    .offset = arg[5] };
 	uint64_t pages = q.len / r->info->layout.page_size;
+	bool no_descriptor = !(q.flags & MAP_ANONYMOUS) && (!q.object || q.object == VM_OBJECT_S0);
 
+	q.backing = r->objects->named[q.object];
+	q.read_only = q.object == VM_OBJECT_R0;
 	q.shared = (q.flags & MAP_TYPE_BITS) == MAP_SHARED ||
 		   (q.flags & MAP_TYPE_BITS) == MAP_SHARED_VALIDATE_BITS;
 	if (vm_fails(r, vm_is(vm_unaligned(r, q.offset)), EINVAL, &bad_offset) ||
-	    vm_fails(r, vm_is(!(q.flags & MAP_ANONYMOUS) && !q.object), EBADF, &no_file) ||
+	    vm_fails(r, vm_is(no_descriptor), EBADF, &no_file) ||
 	    vm_stops(r, vm_is(!arg[1]), EINVAL, &zero_len) ||
 	    vm_stops(r, vm_is(!q.len), ENOMEM, &len_wraps) ||
 	    vm_fails(r, vm_is(q.offset / r->info->layout.page_size + pages < pages), EOVERFLOW,
@@ -288,8 +322,5 @@ void vm_rule_mmap(struct vm_rule *r)
 	    vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||
 	    vm_stops(r, vm_is(q.len > r->info->layout.task_size), ENOMEM, &too_long))
 		return;
-	if (q.flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
-		map_fixed(r, &q);
-	else
-		map_chosen(r, &q);
+	vm_rule_map(r, &q);
 }

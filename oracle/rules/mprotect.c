@@ -37,6 +37,9 @@ static const struct vm_cause sealed = { .text = "sealed page in the range",
 static const struct vm_cause commit = { .text = "commit limit",
 					.basis = "mm/mprotect.c mprotect_fixup()",
 					.resource = true };
+static const struct vm_cause map_count = { .text = "too many mappings",
+					   .basis = "mm/vma.c split_vma()",
+					   .resource = true };
 static const struct vm_cause rlimit = { .text = "RLIMIT_DATA",
 					.basis = "mm/mprotect.c mprotect_fixup()",
 					.resource = true };
@@ -59,6 +62,12 @@ static enum vm_tri charge_fails(struct vm_rule *r, uint32_t first, uint32_t next
 	     next++)
 		more += (r->s->area[next].end - r->s->area[next].start) / r->info->layout.page_size;
 	return vm_over_commit(r, a->account == VM_NO ? pages : 0, more);
+}
+
+/* may_expand_vm(): RLIMIT_AS refuses the old flags as well, which then does not count. */
+static enum vm_tri over_data_limit(const struct vm_rule *r)
+{
+	return r->info->rlimit_data == UINT64_MAX ? VM_NO : VM_MAYBE;
 }
 
 static void protect_up_to(struct vm_rule *r, uint64_t start, uint64_t end)
@@ -107,9 +116,10 @@ static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 		    vm_fails(r, vm_is(vm_mdwe_refuses(r, s->area[i].prot, now)), EACCES, &mdwe) ||
 		    vm_fails(r, s->area[i].sealed, EPERM, &sealed))
 			return;
+		if (vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count))
+			return;
 		if (r->sc->arg[2] & PROT_WRITE &&
-		    (vm_fails(r, vm_over_rlimit(r, (end - at) / r->info->layout.page_size), ENOMEM,
-			      &rlimit) ||
+		    (vm_fails(r, over_data_limit(r), ENOMEM, &rlimit) ||
 		     vm_fails(r, charge_fails(r, i, next, at, end), ENOMEM, &commit)))
 			return;
 		at = s->area[next - 1].end;

@@ -44,9 +44,16 @@ static const struct vm_cause source_sealed = { .text = "source is sealed",
 static const struct vm_cause private_zero = { .text = "old length 0 of a private mapping",
 					      .basis = PREP };
 static const struct vm_cause crosses = { .text = "source crosses a VMA", .basis = PREP };
+static const struct vm_cause not_several = {
+	.text = "SysV segment and more than one VMA",
+	.basis = "mm/mremap.c remap_move(), vma_multi_allowed() (6.17)"
+};
 static const struct vm_cause rlimit = { .text = "RLIMIT_AS or RLIMIT_DATA",
 					.basis = "mm/mmap.c may_expand_vm()",
 					.resource = true };
+static const struct vm_cause memlock = { .text = "source grows beyond RLIMIT_MEMLOCK",
+					 .basis = "mm/mmap.c mlock_future_ok()",
+					 .resource = true };
 static const struct vm_cause dest_sealed = {
 	.text = "destination is sealed",
 	.basis = "mm/mremap.c mremap_to(): do_munmap(); mseal.rst",
@@ -106,8 +113,22 @@ static bool check_source(struct vm_rule *r, const struct remap *m)
 {
 	const struct vm_area *a = vm_state_at(r->s, m->addr);
 
-	return vm_stops(r, vm_is(!a), EFAULT, &no_source) ||
-	       vm_fails(r, a->sealed, EPERM, &source_sealed);
+	if (!a)
+		return vm_stops(r, VM_YES, EFAULT, &no_source);
+	return vm_fails(r, a->sealed, EPERM, &source_sealed);
+}
+
+/* Growth of a locked mapping is locked too. */
+static enum vm_tri grown_over_memlock(const struct vm_rule *r, const struct vm_area *a,
+				      uint64_t grown)
+{
+	uint64_t lo = VM_BIT(VM_FLAG_LO);
+	enum vm_tri over;
+
+	if (!grown || !((a->flags | a->flags_maybe) & lo))
+		return VM_NO;
+	over = vm_over_memlock(r, grown);
+	return over == VM_YES && a->flags_maybe & lo ? VM_MAYBE : over;
 }
 
 /* vma_to_resize(), the second half of check_prep_vma(): only for what moves or grows. */
@@ -117,14 +138,16 @@ static bool check_resize(struct vm_rule *r, const struct remap *m)
 	enum vm_tri one;
 	uint64_t grown = m->new_len - m->kept;
 
-	if (vm_stops(r, vm_is(!a), EFAULT, &source_gone) ||
-	    vm_fails(r, vm_is(!m->old_len && !a->shared), EINVAL, &private_zero))
+	if (!a)
+		return vm_stops(r, VM_YES, EFAULT, &source_gone);
+	if (vm_fails(r, vm_is(!m->old_len && !a->shared), EINVAL, &private_zero))
 		return true;
 	if (m->addr + m->kept < m->addr)
 		one = VM_NO;
 	else
 		one = vm_state_one_vma(r->s, m->addr, m->addr + m->kept);
 	return vm_fails(r, one == VM_MAYBE ? VM_MAYBE : vm_is(one == VM_NO), EFAULT, &crosses) ||
+	       vm_fails(r, grown_over_memlock(r, a, grown), EAGAIN, &memlock) ||
 	       vm_fails(r, vm_over_rlimit(r, grown / r->info->layout.page_size), ENOMEM, &rlimit);
 }
 
@@ -136,6 +159,16 @@ static bool over_commit(struct vm_rule *r, const struct vm_area *a, uint64_t byt
 		return false;
 	return vm_fails(r, vm_over_commit(r, a->account == VM_YES ? pages : 0, pages), ENOMEM,
 			&commit);
+}
+
+/* Growth of a locked mapping, as the last step, is populated: mm_populate() in mremap(). */
+static void populates(struct vm_rule *r, const struct vm_area *a)
+{
+	struct vm_step copies = r->done.step[r->done.n - 1];
+
+	copies.kind = VM_STEP_COPY;
+	if ((a->flags | a->flags_maybe) & VM_BIT(VM_FLAG_LO) && r->done.n < VM_EFFECT_MAX)
+		r->done.step[r->done.n++] = copies;
 }
 
 /* The steps of a move to `to` (relative to the chosen address if chosen). */
@@ -159,7 +192,7 @@ static void moves(struct vm_rule *r, const struct remap *m, bool chosen, uint64_
 				 .to = m->addr,
 				 .chosen = chosen };
 
-	if (r->done.n + 2 > VM_EFFECT_MAX) {
+	if (r->done.n + 3 > VM_EFFECT_MAX) {
 		vm_silent(r, "more steps than fit");
 		return;
 	}
@@ -168,8 +201,10 @@ static void moves(struct vm_rule *r, const struct remap *m, bool chosen, uint64_
 		return;
 	}
 	r->done.step[r->done.n++] = move;
-	if (m->new_len > m->kept)
+	if (m->new_len > m->kept) {
 		r->done.step[r->done.n++] = more;
+		populates(r, vm_state_at(r->s, m->addr));
+	}
 }
 
 /* Move (or duplicate) to a place that get_unmapped_area() chooses. */
@@ -187,7 +222,8 @@ static void move_chosen(struct vm_rule *r, const struct remap *m, uint64_t hint)
 	if (taken != VM_YES && vm_no_room(r, m->new_len) == VM_MAYBE &&
 	    vm_fails(r, VM_MAYBE, EPERM, &min_addr))
 		return;
-	if (over_commit(r, a, m->keep ? m->new_len : m->new_len - m->kept))
+	if (vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||
+	    over_commit(r, a, m->keep ? m->new_len : m->new_len - m->kept))
 		return;
 	moves(r, m, taken != VM_YES, taken == VM_YES ? to : 0);
 	if (taken == VM_YES)
@@ -205,6 +241,7 @@ static bool unmap_tail(struct vm_rule *r, const struct remap *m)
 
 	if (vm_stops(r, vm_is(start > task || m->old_len - m->new_len > task - start), EINVAL,
 		     &tail_beyond) ||
+	    vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||
 	    vm_fails_split(r, vm_state_sealed(r->s, start, step.end), EPERM, &tail_sealed, start,
 			   step.end))
 		return true;
@@ -265,6 +302,7 @@ static void remap_at(struct vm_rule *r, const struct remap *m)
 				.end = m->addr + m->new_len,
 				.to = m->addr + m->old_len - r->info->layout.page_size };
 	enum vm_tri in_place;
+	uint32_t done;
 
 	if (m->old_len >= m->new_len) {
 		if (m->old_len > m->new_len && unmap_tail(r, m))
@@ -278,9 +316,11 @@ static void remap_at(struct vm_rule *r, const struct remap *m)
 	if (in_place != VM_NO) {
 		if (over_commit(r, vm_state_at(r->s, m->addr), m->new_len - m->old_len))
 			return;
+		done = r->done.n;
 		r->done.step[r->done.n++] = grow;
+		populates(r, vm_state_at(r->s, m->addr));
 		vm_succeeds(r, (int64_t)m->addr);
-		r->done.n--;
+		r->done.n = done;
 		if (in_place == VM_YES)
 			return;
 	}
@@ -324,15 +364,21 @@ static bool move_piece(struct vm_rule *r, const struct remap *m, const struct vm
 	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = to, .end = end };
 	enum vm_tri charge = VM_NO;
 
-	*doomed |= a->sealed == VM_YES || dest == VM_YES || low == VM_YES;
+	/* shm_get_unmapped_area() is none of those that are known to obey */
+	bool refused = a->attach && (start > m->addr || stop < m->addr + m->old_len);
+
+	*doomed |=
+		(refused && is == VM_YES) || a->sealed == VM_YES || dest == VM_YES || low == VM_YES;
 	moved_up_to(r, m, start);
-	if (vm_fails(r, both(is, a->sealed), EPERM, &source_sealed) ||
+	if (vm_fails(r, refused ? is : VM_NO, EFAULT, &not_several) ||
+	    vm_fails(r, both(is, a->sealed), EPERM, &source_sealed) ||
 	    vm_fails_split(r, both(is, dest), EPERM, &dest_sealed, to, end))
 		return true;
 	r->done.step[r->done.n++] = gap;
 	if (m->keep && a->account != VM_NO)
 		charge = vm_over_commit(r, a->account == VM_YES ? pages : 0, pages);
-	return vm_fails(r, both(is, low), EPERM, &min_addr) ||
+	return (m->keep && vm_fails(r, both(is, vm_over_rlimit(r, pages)), ENOMEM, &rlimit)) ||
+	       vm_fails(r, both(is, low), EPERM, &min_addr) ||
 	       vm_fails(r, both(is, charge), ENOMEM, &commit);
 }
 

@@ -17,6 +17,21 @@ static const struct vm_cause map_count = { .text = "too many mappings",
 					   .basis = "mm/vma.c __split_vma()",
 					   .resource = true };
 
+/* apply_mm_seal(): one VMA after the other; those before one that cannot be split stay sealed. */
+static void run_out(struct vm_rule *r, uint64_t start, uint64_t end)
+{
+	for (uint64_t at = start; at < end;) {
+		uint32_t next = vm_state_vma_next(r->s, vm_state_from(r->s, at));
+
+		r->done.step[0] =
+			(struct vm_step){ .kind = VM_STEP_SEAL, .start = start, .end = at };
+		r->done.n = at > start;
+		vm_fails(r, VM_MAYBE, ENOMEM, &map_count);
+		at = r->s->area[next - 1].end;
+	}
+	r->done.n = 0;
+}
+
 void vm_rule_mseal(struct vm_rule *r)
 {
 	uint64_t addr = r->sc->arg[0], len = vm_page_align(r, r->sc->arg[1]);
@@ -32,9 +47,10 @@ void vm_rule_mseal(struct vm_rule *r)
 		vm_succeeds(r, 0);
 		return;
 	}
-	if (vm_fails(r, vm_is(!vm_state_all(r->s, addr, addr + len)), ENOMEM, &hole) ||
-	    vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count))
+	if (vm_stops(r, vm_is(!vm_state_all(r->s, addr, addr + len)), ENOMEM, &hole))
 		return;
+	if (vm_over_map_count(r) != VM_NO)
+		run_out(r, addr, addr + len);
 	vm_does(r, &step);
 	vm_succeeds(r, 0);
 }

@@ -47,7 +47,7 @@ struct vm_outcome {
 	struct vm_effect effect;
 };
 
-#define VM_MAX_OUTCOMES 24
+#define VM_MAX_OUTCOMES 40
 
 struct vm_outcomes {
 	uint32_t n;
@@ -146,6 +146,15 @@ enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len)
 /* Would growth by `pages` exceed RLIMIT_AS or RLIMIT_DATA? (mm/mmap.c may_expand_vm()) */
 enum vm_tri vm_over_rlimit(const struct vm_rule *r, uint64_t pages);
 
+/* Does can_do_mlock() say no: RLIMIT_MEMLOCK is 0, and there is no CAP_IPC_LOCK? */
+bool vm_cannot_lock(const struct vm_rule *r);
+
+/* Bytes that may be locked, in whole pages; UINT64_MAX with CAP_IPC_LOCK. */
+uint64_t vm_lock_limit(const struct vm_rule *r);
+
+/* Would locking `bytes` more exceed RLIMIT_MEMLOCK? (mm/mmap.c mlock_future_ok()) */
+enum vm_tri vm_over_memlock(const struct vm_rule *r, uint64_t bytes);
+
 /* Are there (nearly) as many VMAs as vm.max_map_count allows? */
 enum vm_tri vm_over_map_count(const struct vm_rule *r);
 
@@ -158,6 +167,19 @@ bool vm_mdwe_refuses(const struct vm_rule *r, uint8_t was, uint8_t now);
 /* The prot bits of a VMA for a PROT_* argument. */
 uint8_t vm_mode_of_prot(uint64_t prot);
 
+/* What is to be mapped. Lengths and offsets are whole pages. */
+struct vm_map_request {
+	uint64_t addr, len, prot, flags, offset; /* flags: MAP_* */
+	uint64_t object;  /* enum vm_object_name; VM_OBJECT_NONE for anonymous memory */
+	uint32_t backing; /* in r->objects; VM_NO_OBJECT: new */
+	uint16_t attach;  /* by shmat: as vm_area.attach */
+	bool shared;
+	bool read_only; /* opened without the right to write */
+};
+
+/* mmap.c: do_mmap() from get_unmapped_area() on, to the end of the call. */
+void vm_rule_map(struct vm_rule *r, struct vm_map_request *q);
+
 void vm_rule_mmap(struct vm_rule *r);
 void vm_rule_munmap(struct vm_rule *r);
 void vm_rule_mremap(struct vm_rule *r);
@@ -165,6 +187,15 @@ void vm_rule_mprotect(struct vm_rule *r); /* pkey_mprotect too */
 void vm_rule_mseal(struct vm_rule *r);
 void vm_rule_touch(struct vm_rule *r); /* read, write, fill */
 void vm_rule_truncate(struct vm_rule *r);
+void vm_rule_fork(struct vm_rule *r);
+void vm_rule_end(struct vm_rule *r);
+void vm_rule_exec(struct vm_rule *r);
+void vm_rule_shmat(struct vm_rule *r);
+void vm_rule_shmdt(struct vm_rule *r);
+void vm_rule_mlock(struct vm_rule *r);	  /* mlock, mlock2, munlock */
+void vm_rule_mlockall(struct vm_rule *r); /* mlockall, munlockall */
+void vm_rule_madvise(struct vm_rule *r);
+void vm_rule_process_madvise(struct vm_rule *r);
 void vm_rule_msync(struct vm_rule *r);
 void vm_rule_mincore(struct vm_rule *r);
 void vm_rule_brk(struct vm_rule *r);

@@ -11,6 +11,10 @@ static const struct vm_cause refused = {
 	.text = "protection does not allow it",
 	.basis = "arch fault handler, access_error(): SEGV_ACCERR"
 };
+static const struct vm_cause guarded = {
+	.text = "guard page",
+	.basis = "mm/memory.c handle_pte_marker(): VM_FAULT_SIGSEGV, SEGV_MAPERR"
+};
 static const struct vm_cause past_end = { .text = "page lies past the end of its object",
 					  .basis = "mm/shmem.c shmem_fault(): SIGBUS" };
 static const struct vm_cause beyond = { .text = "address beyond TASK_SIZE",
@@ -71,7 +75,7 @@ static void touched(struct vm_rule *r, uint64_t start, uint64_t end)
 static bool touch_page(struct vm_rule *r, uint64_t at, int64_t done)
 {
 	const struct vm_area *a = vm_state_at(r->s, at);
-	enum vm_tri may;
+	enum vm_tri may, past;
 
 	if (at >= r->info->layout.task_size) {
 		faults(r, VM_YES, done, SIGSEGV, -1, &beyond);
@@ -89,10 +93,15 @@ static bool touch_page(struct vm_rule *r, uint64_t at, int64_t done)
 		if (may == VM_NO)
 			return false;
 	}
-	if (a->off + (at - a->start) >= r->objects->object[a->object].size) {
-		faults(r, VM_YES, done, SIGBUS, BUS_ADRERR, &past_end);
-		return false;
+	if (a->guard != VM_NO) {
+		faults(r, a->guard, done, SIGSEGV, SEGV_MAPERR, &guarded);
+		if (a->guard == VM_YES)
+			return false;
 	}
+	past = vm_object_past_end(&r->objects->object[a->object], a->off + (at - a->start));
+	faults(r, past, done, SIGBUS, BUS_ADRERR, &past_end);
+	if (past == VM_YES)
+		return false;
 	return true;
 }
 

@@ -26,7 +26,7 @@ void vm_rule_truncate(struct vm_rule *r)
 	struct vm_step step = { .kind = VM_STEP_RESIZE, .end = size };
 
 	if (vm_fails(r, vm_is((int64_t)size < 0), EINVAL, &negative) ||
-	    vm_stops(r, vm_is(!object), EBADF, &no_object) ||
+	    vm_stops(r, vm_is(!object || object == VM_OBJECT_S0), EBADF, &no_object) ||
 	    vm_fails(r, vm_is(object == VM_OBJECT_R0), EINVAL, &read_only))
 		return;
 	if (object == VM_OBJECT_F0 &&

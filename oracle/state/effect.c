@@ -16,9 +16,11 @@ static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, stru
 		.account = !st->shared && st->prot & VM_MODE_W && reserve ? VM_YES : VM_NO,
 		.begins = VM_MAYBE,
 		.flags = st->flags,
+		.flags_maybe = st->maybe,
 		.object = st->object,
 		.off = st->off,
 		.anon = VM_NO_OBJECT,
+		.attach = st->attach,
 	};
 
 	if (a.object == VM_NO_OBJECT) {
@@ -30,6 +32,8 @@ static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, stru
 		if (a.anon == VM_NO_OBJECT)
 			a.object = VM_NO_OBJECT;
 	}
+	if (st->attach)
+		o->named[VM_OBJECT_S0] = a.object;
 	if (a.object == VM_NO_OBJECT)
 		s->lost = true;
 	else
@@ -48,10 +52,24 @@ static void protect_area(struct vm_area *a, uint8_t prot)
 	a->prot = prot;
 }
 
-static void change_flags(struct vm_area *a, const struct vm_step *st)
+/* mlock_fixup(): VMAs that have these flags already are left alone. */
+static void lock_areas(const struct vm_step *st, struct vm_state *s)
 {
-	a->flags = (a->flags & ~st->clear) | st->flags;
-	a->flags_maybe &= ~(st->clear | st->flags);
+	vm_state_split(s, st->start);
+	vm_state_split(s, st->end);
+	for (uint32_t i = vm_state_from(s, st->start); i < s->n && s->area[i].start < st->end;
+	     i++) {
+		struct vm_area *a = &s->area[i];
+
+		if (!vm_area_lockable(a) ||
+		    ((a->flags & VM_LOCK_FLAGS) == st->flags && !(a->flags_maybe & VM_LOCK_FLAGS)))
+			continue;
+		a->flags = (a->flags & ~VM_LOCK_FLAGS) | st->flags;
+		a->flags_maybe &= ~VM_LOCK_FLAGS;
+		a->begins = VM_MAYBE;
+		if (i + 1 < s->n)
+			s->area[i + 1].begins = VM_MAYBE;
+	}
 }
 
 static void change_areas(const struct vm_step *st, struct vm_state *s)
@@ -65,8 +83,6 @@ static void change_areas(const struct vm_step *st, struct vm_state *s)
 			s->area[i].sealed = VM_YES;
 		else if (st->kind == VM_STEP_NAME)
 			s->area[i].name = st->name;
-		else if (st->kind == VM_STEP_FLAGS)
-			change_flags(&s->area[i], st);
 		else
 			protect_area(&s->area[i], st->prot);
 		s->area[i].begins = VM_MAYBE;
@@ -75,9 +91,37 @@ static void change_areas(const struct vm_step *st, struct vm_state *s)
 		s->area[i].begins = VM_MAYBE;
 }
 
-/* Pages of its own that a mapping had are gone or elsewhere: it starts anew, zero or the object's.
- */
-static bool fresh_pages(struct vm_area *a, struct vm_objects *o)
+/* VMAs that come to differ are split, for certain; where they were apart, they may merge. */
+static void may_merge(struct vm_area *a)
+{
+	if (a->begins == VM_YES)
+		a->begins = VM_MAYBE;
+}
+
+/* A VMA whose flags are what they are to be is left alone (mm/madvise.c madvise_update_vma()). */
+static void change_flags(const struct vm_step *st, struct vm_state *s)
+{
+	uint64_t touched = st->flags | st->clear;
+
+	vm_state_split(s, st->start);
+	vm_state_split(s, st->end);
+	for (uint32_t i = vm_state_from(s, st->start); i < s->n && s->area[i].start < st->end;
+	     i++) {
+		struct vm_area *a = &s->area[i];
+
+		if (st->private_only && a->shared)
+			continue;
+		if (!(a->flags_maybe & touched) && (a->flags & touched) == st->flags)
+			continue;
+		a->flags = (a->flags & ~st->clear) | st->flags;
+		a->flags_maybe &= ~touched;
+		may_merge(a);
+		if (i + 1 < s->n)
+			may_merge(a + 1);
+	}
+}
+
+bool vm_fresh_pages(struct vm_area *a, struct vm_objects *o)
 {
 	if (a->shared)
 		return true;
@@ -88,13 +132,79 @@ static bool fresh_pages(struct vm_area *a, struct vm_objects *o)
 	return a->object != VM_NO_OBJECT;
 }
 
+/* Does a private mapping have pages of its own in [a->start, a->end)? */
+static bool has_pages(const struct vm_area *a, const struct vm_objects *o)
+{
+	const struct vm_object *x = &o->object[a->anon != VM_NO_OBJECT ? a->anon : a->object];
+	uint32_t i = vm_object_from(x, a->off);
+
+	if (a->anon == VM_NO_OBJECT && !x->zero)
+		return true;
+	return i < x->npages && x->page[i].off < a->off + (a->end - a->start);
+}
+
+/* Pages that a mapping alone has may be zero from now on, whenever the kernel likes. */
+static void free_pages(const struct vm_area *a, struct vm_objects *o)
+{
+	struct vm_object *x = &o->object[a->object];
+	uint64_t end = a->off + (a->end - a->start);
+
+	if (a->shared || a->anon != VM_NO_OBJECT)
+		return;
+	for (uint32_t i = vm_object_from(x, a->off); i < x->npages && x->page[i].off < end; i++)
+		x->page[i].may_zero = VM_ZERO_HEAD | VM_ZERO_REST;
+}
+
+static void discard_area(const struct vm_step *st, struct vm_area *a, struct vm_state *s,
+			 struct vm_objects *o)
+{
+	switch (st->kind) {
+	case VM_STEP_FREE:
+		free_pages(a, o);
+		return;
+	case VM_STEP_PUNCH:
+		if (a->shared)
+			vm_object_punch(o, a->object, a->off, a->off + (a->end - a->start));
+		return;
+	case VM_STEP_UNGUARD:
+		a->guard = VM_NO;
+		return;
+	case VM_STEP_GUARD:
+		a->guard = VM_YES;
+		break;
+	default:
+		break;
+	}
+	if (!a->shared && has_pages(a, o) && !vm_fresh_pages(a, o))
+		s->lost = true;
+}
+
+/* What madvise discards; it splits no VMA. */
+static void discard(const struct vm_step *st, struct vm_state *s, struct vm_objects *o)
+{
+	vm_state_split(s, st->start);
+	vm_state_split(s, st->end);
+	for (uint32_t i = vm_state_from(s, st->start); i < s->n && s->area[i].start < st->end; i++)
+		discard_area(st, &s->area[i], s, o);
+}
+
 /* MREMAP_DONTUNMAP: the VMA stays, but for its locks (mm/mremap.c dontunmap_complete()). */
-static void leave_source(const struct vm_area *a, struct vm_state *s, struct vm_objects *o)
+static void leave_source(const struct vm_area *a, const struct vm_area *moved, struct vm_state *s,
+			 struct vm_objects *o)
 {
 	struct vm_area *left = &s->area[vm_state_from(s, a->start)];
 
-	left->flags &= ~(VM_BIT(VM_FLAG_LO) | VM_BIT(VM_FLAG_LF));
-	if (!fresh_pages(left, o))
+	if (left->flags & VM_BIT(VM_FLAG_LO)) {
+		s->lost_locks += left->end - left->start;
+		s->unlocks_more |= moved->end == left->start || moved->start == left->end ||
+				   left->begins != VM_YES ||
+				   (left + 1 < s->area + s->n && left[1].start == left->end &&
+				    left[1].begins != VM_YES);
+	}
+	left->guard = VM_NO;
+	left->flags &= ~VM_LOCK_FLAGS;
+	left->flags_maybe &= ~VM_LOCK_FLAGS;
+	if (!vm_fresh_pages(left, o))
 		s->lost = true;
 }
 
@@ -109,7 +219,7 @@ static void move_one(const struct vm_step *st, struct vm_area a, uint64_t to, st
 	 */
 	moved.begins = a.start > st->start && a.begins == VM_NO ? VM_NO : VM_MAYBE;
 	if (st->keep)
-		leave_source(&a, s, o);
+		leave_source(&a, &moved, s, o);
 	else
 		vm_state_unmap(s, a.start, a.end);
 	if (!s->lost)
@@ -120,6 +230,7 @@ static void move_areas(const struct vm_step *st, uint64_t to, struct vm_state *s
 		       struct vm_objects *o)
 {
 	uint64_t at = st->start;
+	uint8_t begins = VM_YES; /* of the next area, before the one in front of it was moved */
 
 	vm_state_split(s, st->start);
 	vm_state_split(s, st->end);
@@ -130,7 +241,9 @@ static void move_areas(const struct vm_step *st, uint64_t to, struct vm_state *s
 		if (i >= s->n || s->area[i].start >= st->end)
 			break;
 		a = s->area[i];
+		a.begins = a.start == at ? begins : VM_YES;
 		at = a.end;
+		begins = i + 1 < s->n ? s->area[i + 1].begins : VM_YES;
 		move_one(st, a, to, s, o);
 	}
 }
@@ -147,8 +260,9 @@ static void extend(const struct vm_step *st, uint64_t start, uint64_t end, uint6
 	a.start = start;
 	a.end = end;
 	a.begins = st->kind == VM_STEP_EXTEND ? VM_NO : VM_MAYBE;
+	a.guard = VM_NO;
 	a.off = from->off + (st->kind == VM_STEP_EXTEND ? start : like) - from->start;
-	if (!fresh_pages(&a, o))
+	if (!vm_fresh_pages(&a, o))
 		s->lost = true;
 	else
 		vm_state_put(s, &a);
@@ -181,8 +295,7 @@ static void write_pages(const struct vm_step *st, uint64_t base, struct vm_state
 		uint64_t index = (at - base - st->start) / page_size;
 		struct vm_object_page *p;
 
-		if (!a || (st->kind == VM_STEP_COPY &&
-			   a->off + (at - a->start) >= o->object[a->object].size))
+		if (!a)
 			continue;
 		p = page_to_write(o, a, a->off + (at - a->start));
 		if (!p) {
@@ -192,11 +305,76 @@ static void write_pages(const struct vm_step *st, uint64_t base, struct vm_state
 		if (st->kind == VM_STEP_FILL) {
 			p->content = vm_content_of_tag(vm_fill_tag(st->call, index), page_size);
 			p->known = p->rest_known = true;
+			p->may_zero = 0;
 		} else if (st->kind == VM_STEP_WRITE) {
 			p->known = true;
+			p->may_zero &= VM_ZERO_REST;
 			p->content.head = vm_write_word(st->call, index);
 		}
+		if (a->anon == VM_NO_OBJECT)
+			vm_object_written(o, a->object, a->off + (at - a->start), page_size);
 	}
+}
+
+/* More than any program can populate: belief is given up instead. */
+#define POPULATE_MAX_PAGES VM_SNAPSHOT_MAX_PAGES
+
+/* Pages of [start, end) of a private mapping get copies; none can be had past the object's end. */
+static void copy_pages(const struct vm_area *a, uint64_t start, uint64_t end, bool certain,
+		       struct vm_state *s, struct vm_objects *o, uint64_t page_size)
+{
+	uint64_t first = start > a->start ? start : a->start;
+
+	for (uint64_t at = first; at < end && at < a->end; at += page_size) {
+		struct vm_object_page *p;
+
+		if (a->off + (at - a->start) >= o->object[a->object].size)
+			return;
+		if ((at - first) / page_size == POPULATE_MAX_PAGES) {
+			s->lost = true;
+			return;
+		}
+		p = page_to_write(o, a, a->off + (at - a->start));
+		if (!p)
+			s->lost = true;
+		else if (!certain)
+			p->known = p->rest_known = false;
+	}
+}
+
+/*
+ * populate_vma_page_range() writes to what is private and writable, and does nothing where locks
+ * wait for faults.
+ */
+static void populate(uint64_t start, uint64_t end, struct vm_state *s, struct vm_objects *o,
+		     uint64_t page_size)
+{
+	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start < end; i++) {
+		const struct vm_area *a = &s->area[i];
+
+		if (a->anon != VM_NO_OBJECT && a->prot & VM_MODE_W &&
+		    !(a->flags & VM_BIT(VM_FLAG_LF)))
+			copy_pages(a, start, end, !(a->flags_maybe & VM_LOCK_FLAGS), s, o,
+				   page_size);
+	}
+}
+
+/* mprotect_fixup(): locked private memory that becomes writable is populated at once. */
+static void protect(const struct vm_step *st, struct vm_state *s, struct vm_objects *o,
+		    uint64_t page_size)
+{
+	for (uint32_t i = vm_state_from(s, st->start);
+	     st->prot & VM_MODE_W && i < s->n && s->area[i].start < st->end; i++) {
+		const struct vm_area *a = &s->area[i];
+		uint64_t locks = (a->flags | a->flags_maybe) & VM_LOCK_FLAGS;
+
+		if (a->anon != VM_NO_OBJECT && !(a->prot & VM_MODE_W) &&
+		    locks & VM_BIT(VM_FLAG_LO) &&
+		    !(a->flags & ~a->flags_maybe & VM_BIT(VM_FLAG_LF)))
+			copy_pages(a, st->start, st->end, !(a->flags_maybe & VM_LOCK_FLAGS), s, o,
+				   page_size);
+	}
+	change_areas(st, s);
 }
 
 /* A VMA that holds `addr` inside may be two from here on. */
@@ -225,10 +403,28 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 			map_new(st, base + st->start, base + st->end, s, o);
 			break;
 		case VM_STEP_PROTECT:
+			protect(st, s, o, page_size);
+			break;
+		case VM_STEP_LOCK:
+			lock_areas(st, s);
+			break;
+		case VM_STEP_DEFAULT:
+			s->def_flags = st->flags;
+			s->def_maybe = 0;
+			break;
 		case VM_STEP_SEAL:
-		case VM_STEP_FLAGS:
 		case VM_STEP_NAME:
 			change_areas(st, s);
+			break;
+		case VM_STEP_FLAGS:
+			change_flags(st, s);
+			break;
+		case VM_STEP_DROP:
+		case VM_STEP_FREE:
+		case VM_STEP_PUNCH:
+		case VM_STEP_GUARD:
+		case VM_STEP_UNGUARD:
+			discard(st, s, o);
 			break;
 		case VM_STEP_MOVE:
 			move_areas(st, base + st->to, s, o);
@@ -246,11 +442,18 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 			maybe_split(s, st->start);
 			maybe_split(s, st->end);
 			break;
+		case VM_STEP_FORK:
+			vm_state_fork(s, o);
+			break;
+		case VM_STEP_EXEC:
+			vm_state_exec(s);
+			break;
 		case VM_STEP_FILL:
-
 		case VM_STEP_WRITE:
-		case VM_STEP_COPY:
 			write_pages(st, base, s, o, page_size);
+			break;
+		case VM_STEP_COPY:
+			populate(base + st->start, base + st->end, s, o, page_size);
 			break;
 		}
 	}

@@ -8,6 +8,10 @@ void vm_state_copy(struct vm_state *to, const struct vm_state *from)
 	to->process = from->process;
 	to->n = from->n;
 	to->lost = from->lost;
+	to->def_flags = from->def_flags;
+	to->def_maybe = from->def_maybe;
+	to->lost_locks = from->lost_locks;
+	to->unlocks_more = from->unlocks_more;
 	memcpy(to->area, from->area, from->n * sizeof(from->area[0]));
 }
 
@@ -103,6 +107,38 @@ uint32_t vm_state_vma_next(const struct vm_state *s, uint32_t i)
 	return i;
 }
 
+bool vm_area_lockable(const struct vm_area *a)
+{
+	return a->own != VM_OWN_SPECIAL && !(a->flags & (VM_BIT(VM_FLAG_HT) | VM_BIT(VM_FLAG_DP)));
+}
+
+uint64_t vm_state_locked(const struct vm_state *s, uint64_t start, uint64_t end, uint64_t *maybe)
+{
+	uint64_t sum = 0;
+
+	*maybe = 0;
+	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start < end; i++) {
+		const struct vm_area *a = &s->area[i];
+		uint64_t low = a->start > start ? a->start : start;
+		uint64_t size = (a->end < end ? a->end : end) - low;
+
+		if (a->flags_maybe & VM_BIT(VM_FLAG_LO))
+			*maybe += size;
+		else if (a->flags & VM_BIT(VM_FLAG_LO))
+			sum += size;
+	}
+	return sum;
+}
+
+uint64_t vm_state_total(const struct vm_state *s)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		sum += s->area[i].end - s->area[i].start;
+	return sum;
+}
+
 uint64_t vm_state_largest_hole(const struct vm_state *s, uint64_t low, uint64_t high)
 {
 	uint64_t best = 0;
@@ -185,14 +221,15 @@ static bool differ(const struct vm_area *a, const struct vm_area *b)
 	return a->sealed != b->sealed && a->sealed != VM_MAYBE && b->sealed != VM_MAYBE;
 }
 
-/* Mappings of one inode merge only where offsets go on. `objects` say what has one: see object.h.
+/* Mappings of one inode merge only where offsets go on, of segments if one shmat made them.
+ * `objects` say what has one: see object.h.
  */
 static bool apart(const struct vm_area *a, const struct vm_area *b)
 {
 	bool inode = a->shared || a->anon != VM_NO_OBJECT,
 	     other = b->shared || b->anon != VM_NO_OBJECT;
 
-	if (inode != other)
+	if (inode != other || a->attach != b->attach)
 		return true;
 	return inode && (a->object != b->object || a->off + (a->end - a->start) != b->off);
 }

@@ -17,6 +17,9 @@ enum vm_tri { VM_NO, VM_YES, VM_MAYBE };
 
 #define VM_BIT(flag) (1ull << (flag))
 
+/* VM_LOCKED_MASK */
+#define VM_LOCK_FLAGS (VM_BIT(VM_FLAG_LO) | VM_BIT(VM_FLAG_LF))
+
 /* What a new mapping may be made by mprotect, unless its file says otherwise. */
 #define VM_MAY_ALL (VM_BIT(VM_FLAG_MR) | VM_BIT(VM_FLAG_MW) | VM_BIT(VM_FLAG_ME))
 
@@ -38,6 +41,7 @@ struct vm_area {
 	uint32_t anon; /* private mapping of an inode: its own copies of pages; else VM_NO_OBJECT */
 	uint64_t flags;	      /* VmFlags among VM_TRACKED_FLAGS, as 1 << VM_FLAG_* */
 	uint64_t flags_maybe; /* those of them that are unknown */
+	uint16_t attach;      /* of a SysV segment: which shmat mapped it, from 1; else 0 */
 	uint8_t prot;	      /* VM_MODE_R | W | X */
 	uint8_t shared;	      /* MAP_SHARED (VM_MAYSHARE) */
 	uint8_t sealed;	      /* enum vm_tri */
@@ -48,8 +52,9 @@ struct vm_area {
 	 * differ, merges never.
 	 */
 	uint8_t begins;
-	uint8_t own;  /* the executor's own memory */
-	uint8_t name; /* PR_SET_VMA_ANON_NAME: VM_NAME_* bits; keeps VMAs apart */
+	uint8_t own;   /* enum vm_own */
+	uint8_t guard; /* enum vm_tri: every page is a guard page (MADV_GUARD_INSTALL) */
+	uint8_t name;  /* PR_SET_VMA_ANON_NAME: VM_NAME_* bits; keeps VMAs apart */
 };
 
 #define VM_NAME_UNKNOWN 0xff
@@ -60,12 +65,25 @@ struct vm_process {
 	uint64_t brk; /* the break */
 };
 
+/* The executor's own memory; the special VMAs among it (vdso, vvar) are never locked. */
+enum vm_own { VM_NOT_OWN, VM_OWN, VM_OWN_SPECIAL };
+
 struct vm_state {
 	struct vm_process process;
 	uint32_t n;
 	/* Belief was lost (too many possibilities, or too many areas) until the next observation.
 	 */
 	bool lost;
+	/* mm->def_flags: VM_LOCK_FLAGS that new mappings get, and those of them that are unknown.
+	 */
+	uint64_t def_flags, def_maybe;
+	/*
+	 * For known bugs. Bytes whose lock went without a call to unlock them: MREMAP_DONTUNMAP
+	 * took it, or it was seen to be gone. And: was a locked VMA moved with
+	 * MREMAP_DONTUNMAP in part, or to where it may merge with what was moved?
+	 */
+	uint64_t lost_locks;
+	bool unlocks_more;
 	struct vm_area area[VM_STATE_MAX_AREAS];
 };
 
@@ -94,6 +112,15 @@ enum vm_tri vm_state_vma_ends(const struct vm_state *s, uint64_t end);
 
 /* End of the VMA that area i belongs to, as far as is certain (MAYBE counts as a boundary). */
 uint32_t vm_state_vma_next(const struct vm_state *s, uint32_t i);
+
+/* Does vma_supports_mlock() hold for the area? */
+bool vm_area_lockable(const struct vm_area *a);
+
+/* Bytes of [start, end) in locked areas (mm->locked_vm); *maybe: in areas that may be locked. */
+uint64_t vm_state_locked(const struct vm_state *s, uint64_t start, uint64_t end, uint64_t *maybe);
+
+/* Bytes of all areas, the executor's own too (mm->total_vm). */
+uint64_t vm_state_total(const struct vm_state *s);
 
 /* Largest hole in [low, high). Bytes. */
 uint64_t vm_state_largest_hole(const struct vm_state *s, uint64_t low, uint64_t high);

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +33,27 @@ static void exec_executor(const char *const *args, int in, int out)
 	_exit(127);
 }
 
+static void deny(int nr, int err)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)nr, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned int)err),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		_exit(126);
+}
+
 void raw_start(struct raw_host *h, const char *const *args)
+{
+	raw_start_without(h, args, -1, 0);
+}
+
+void raw_start_without(struct raw_host *h, const char *const *args, int nr, int err)
 {
 	uint32_t version;
 	int to[2], from[2];
@@ -38,8 +62,11 @@ void raw_start(struct raw_host *h, const char *const *args)
 	assert_int_equal(pipe(to) | pipe(from), 0);
 	h->pid = fork();
 	assert_true(h->pid >= 0);
-	if (h->pid == 0)
+	if (h->pid == 0) {
+		if (nr >= 0)
+			deny(nr, err);
 		exec_executor(args, to[0], from[1]);
+	}
 	close(to[0]);
 	close(from[1]);
 	h->in = to[1];

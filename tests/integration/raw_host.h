@@ -19,6 +19,9 @@ struct raw_host {
 /* Start an executor with arguments (NULL-terminated, without argv[0]) and read its hello. */
 void raw_start(struct raw_host *h, const char *const *args);
 
+/* The same on a kernel that answers system call `nr` with `err`. */
+void raw_start_without(struct raw_host *h, const char *const *args, int nr, int err);
+
 void raw_write(struct raw_host *h, const void *bytes, size_t len);
 
 /* A VM_FRAME_RUN of a program. */

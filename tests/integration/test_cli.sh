@@ -92,6 +92,26 @@ run check --contract strict "$work/suite/mremap"
 expect 1 '^not ok 2 lost # violation: mremap: destination lost on ENOMEM' '^#   rests on '
 run check -v "$work/suite/mremap/lost.vma"
 expect 0 '^#  1  mmap p0\+4 rw anon private +=' '^#     p16\+4  rw- private'
+run check --causes "$work/suite/mremap"
+expect 0 '^# cause mremap: source and destination overlap$' '^# cause mremap: commit limit$'
+
+# Results for CI: the exit status and KTAP are what they are without.
+run check --junit "$work/junit.xml" --json "$work/check.json" "$work/suite"
+expect 1 '^# pass 2, fail 1, skip 0$'
+grep -q '^<testsuites name="vmafuzz check" tests="3" failures="1" errors="0" skipped="0" ' \
+	"$work/junit.xml" || fail "check --junit: no counts: $(head -2 "$work/junit.xml")"
+grep -q '<failure message="line 1: expected ENOMEM, got p0" type="conformance">' "$work/junit.xml" ||
+	fail "check --junit: no failure"
+[ "$(grep -c '<testcase classname="mremap[a-z/]*" name="' "$work/junit.xml")" -eq 2 ] ||
+	fail "check --junit: not a testcase a program"
+if command -v xmllint >/dev/null; then
+	xmllint --noout "$work/junit.xml" || fail "check --junit: not well-formed"
+fi
+grep -q '^  "pass": 2,$' "$work/check.json" || fail "check --json: no count"
+grep -q '^        "line 1: expected ENOMEM, got p0"$' "$work/check.json" || fail "check --json: nothing unmet"
+grep -q '^        "mremap: commit limit"$' "$work/check.json" || fail "check --json: no cause"
+run check --json "$work/nowhere/check.json" "$work/suite/mremap"
+expect 3 '^# pass 2, fail 0, skip 0$'
 run check "$work/nowhere"
 refused 'cannot read .*nowhere: No such file'
 run check "$work/empty"
@@ -100,11 +120,13 @@ printf 'mmap p0+4 rw anon private\nmunmap p0+4 rw\n' >"$work/empty/bad.vma"
 run check "$work/suite" "$work/empty"
 refused 'bad.vma:2:13: '
 run check --target exec:false "$work/suite"
-refused 'ended at start'
+refused "the command 'false' ended at start .status 1.: it must start vmafuzz-executor"
 # An executor that ends with a program in flight: not the kernel's fault, but not a pass.
 gone="exec:'$1/vmafuzz-executor' </dev/null"
 run check --target "$gone" "$work/suite"
 expect 3 '^not ok 1 mremap/deep/refused # the executor died$' '^# pass 0, fail 3, skip 0$'
+run check --junit "$work/junit.xml" --target "$gone" "$work/suite"
+grep -q 'errors="3" skipped="0"' "$work/junit.xml" || fail "check --junit: died, but no error"
 run replay --target "$gone" "$work/suite/unmet.vma"
 expect 3 '^nothing was seen of the program$'
 run check --inject no-such-fault "$work/suite"
@@ -223,6 +245,27 @@ for command in check replay judge show inject; do
 	run "$command" --no-such-option
 	refused '--no-such-option'
 done
+
+# The word that was refused is named, wherever it stands: getopt moves operands behind options.
+run replay "$lost" -q
+refused 'there is no option -q;'
+run replay "$lost" --verbose -qv
+refused 'there is no option -q;'
+run replay "$lost" "$lost" --no-such-option=3 -v
+refused 'vmafuzz: --no-such-option=3 is no option, or short for several;'
+run replay "$lost" --p local
+refused 'vmafuzz: --p is no option, or short for several;'
+run replay "$lost" --verbose=3 "$lost"
+refused 'vmafuzz: --verbose takes no argument;'
+run show --text "$lost" --help=3
+refused 'vmafuzz: --help takes no argument;'
+run replay "$lost" --times
+refused 'vmafuzz: --times needs an argument;'
+run show "$lost" --output
+refused 'vmafuzz: --output needs an argument;'
+run show "$lost" -o
+refused 'vmafuzz: -o needs an argument;'
+
 run no-such-command
 refused 'no command no-such-command'
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -243,8 +244,8 @@ static void test_ways_agree(void **state)
 
 	(void)state;
 	memset(&text, 0, sizeof(text));
-	for (uint8_t observe = VM_OBSERVE_FULL; observe <= VM_OBSERVE_MAPS; observe++) {
-		run(sample, observe, 0);
+	for (int observe = VM_OBSERVE_FULL; observe <= VM_OBSERVE_MAPS; observe++) {
+		run(sample, (uint8_t)observe, 0);
 		raw_run(&host, &prog, VM_RUN_FULL_TEXT, &text);
 		assert_int_equal(text.nevents, trace.nevents);
 		for (uint32_t i = 0; i < trace.nevents; i++) {
@@ -481,6 +482,58 @@ static void test_deterministic(void **state)
 	vm_trace_free(&trace);
 }
 
+/* A kernel that has neither PROCMAP_QUERY nor PAGEMAP_SCAN is looked at by text and pagemap. */
+static void test_without_ioctls(void **state)
+{
+	struct vm_trace with;
+
+	(void)state;
+	memset(&with, 0, sizeof(with));
+	raw_start(&host, NULL);
+	run(sample, VM_OBSERVE_FULL, 0);
+	raw_run(&host, &prog, 0, &with);
+	assert_int_equal(raw_stop(&host), 0);
+	raw_start_without(&host, NULL, SYS_ioctl, ENOTTY);
+	assert_int_equal(host.info.features & (VM_HAS_PROCMAP_QUERY | VM_HAS_PAGEMAP_SCAN), 0);
+	run(sample, VM_OBSERVE_FULL, 0);
+	for (uint32_t i = 0; i < trace.nevents; i++) {
+		assert_int_equal(trace.event[i].result, with.event[i].result);
+		assert_int_equal(trace.event[i].after.mask & VM_SEEN_CONTENTS,
+				 with.event[i].after.mask & VM_SEEN_CONTENTS);
+		assert_same_look(&trace.event[i].after, &with.event[i].after);
+	}
+	assert_int_equal(raw_stop(&host), 0);
+	vm_trace_free(&with);
+	vm_trace_free(&trace);
+}
+
+/* Memory next to the executor's own is seen as the program's. */
+static void test_next_to_own(void **state)
+{
+	const struct vm_target_info *info = &host.info;
+	const struct vm_vma *vma;
+	uint64_t addr = 0;
+	char text[128];
+
+	(void)state;
+	for (uint32_t i = 0; i < info->nown; i++) {
+		if (info->own[i].kind == VM_KIND_HEAP)
+			addr = info->own[i].end;
+	}
+	if (!addr)
+		skip();
+	snprintf(text, sizeof(text), "mmap null[%#llxb]+1 rw anon private\n",
+		 (unsigned long long)addr);
+	run(text, VM_OBSERVE_FULL, 0);
+	assert_int_equal(trace.event[1].result, addr);
+	for (uint32_t i = 1; i < trace.nevents; i++) {
+		vma = vma_of(&trace.event[i].after, addr);
+		assert_non_null(vma);
+		assert_int_equal(vma->start, addr);
+	}
+	assert_int_equal(last()->nown, info->nown);
+}
+
 #define WITH_EXECUTOR(test) cmocka_unit_test_setup_teardown(test, start, stop)
 
 int main(void)
@@ -493,6 +546,7 @@ int main(void)
 		WITH_EXECUTOR(test_own_stays),
 		WITH_EXECUTOR(test_ways_agree),
 		WITH_EXECUTOR(test_withheld),
+		WITH_EXECUTOR(test_next_to_own),
 		WITH_EXECUTOR(test_many_in_flight),
 		WITH_EXECUTOR(test_killed),
 		WITH_EXECUTOR(test_timeout),
@@ -501,6 +555,7 @@ int main(void)
 		cmocka_unit_test(test_broken_frames),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_deterministic),
+		cmocka_unit_test(test_without_ioctls),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

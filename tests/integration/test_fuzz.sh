@@ -179,6 +179,8 @@ refused "there is no engine" --engine none
 refused "there is no profile" --profile 1.0
 refused "there is no contract" --contract none
 refused "give a time" --time soon
+refused "the command '/bin/true' ended at start (status 0): it must start vmafuzz-executor" --target exec:/bin/true --out "$work/o"
+refused "from 0 to 9223372036854775807" --seed 9223372036854775808
 refused "give a whole number" --programs -5
 refused "No such file" --engine random --corpus "$work/none" --out "$work/o"
 refused "unknown target" --target nowhere --out "$work/o"

@@ -30,13 +30,26 @@ title_of() {
 	wrong-errno) echo '[a-z]+: E[A-Z0-9]+ instead of E[A-Z0-9]+ \(.*\)' ;;
 	success-for-nothing) echo '(munmap|mprotect): success, but range ' ;;
 	rights-ignored) echo 'write: success instead of SIGSEGV' ;;
+	fork-unseals) echo 'fork: sealed page seal lost' ;;
+	fork-not-copied) echo 'end: content of bystander changed' ;;
+	seal-ignored-shmat) echo 'shmat: (sealed page (sharing|protection) changed|seal ignored, success instead of EPERM)' ;;
+	exec-keeps) echo 'exec: success, but child is still mapped' ;;
 	seal-lost) echo 'mseal: .*seal lost' ;;
+	lock-ignored) echo 'mlock(all)?: success, but range has other VmFlags' ;;
+	locks-still-counted) echo 'totals: VmLck is not the sum of the VMAs' ;;
+	seal-ignored-madvise) echo 'madvise: seal ignored, success instead of EPERM' ;;
+	dontneed-kept) echo 'madvise: content of range changed' ;;
+	dontneed-neighbour) echo 'madvise: content of bystander lost' ;;
+	guard-missing) echo '(read|write): success instead of SIGSEGV \(guard page\)' ;;
 	*) return 1 ;;
 	esac
 }
 
-# Seals cannot be ignored where there are none.
+# Seals and guard pages cannot be ignored where there are none.
 seals=true
+guards=true
+printf 'mmap p0+1 rw anon private\nmadvise p0+1 guard_install\n' >"$work/guard.vma"
+"$vmafuzz" replay "$work/guard.vma" | grep -q 'guard_install.*EINVAL' && guards=false
 printf 'mmap p0+1 rw anon private\nmseal p0+1\n' >"$work/seal.vma"
 "$vmafuzz" replay "$work/seal.vma" | grep -q 'mseal.*ENOSYS' && seals=false
 
@@ -48,6 +61,7 @@ for fault in $("$vmafuzz" inject list | awk '{ print $1 }'); do
 		fail "$fault: this test does not know its title"
 		continue
 	}
+	$guards || [[ $fault != guard-missing ]] || continue
 	$seals || [[ $fault != *seal* && $fault != partial-munmap ]] || continue
 	status=0
 	"$vmafuzz" check --inject "$fault" >"$work/out" || status=$?

@@ -18,6 +18,9 @@ enum what {
 	MODE,	/* of arena page `where` at the end: VM_MODE_*, or -1 if not mapped */
 	ZERO,	/* arena page `where` is present and zero at the end: 0 or 1 */
 	SEALED, /* arena page `where` at the end: 0 or 1 */
+	VMAS,	/* how many there are after call `where` */
+	LOCKED, /* the same for VM_LOCKED */
+	VMLCK,	/* of status at the end: pages */
 };
 
 struct effect {
@@ -59,8 +62,25 @@ static const struct effect effects[] = {
 	{ "residence-wrong", FOUR "mincore p0+4\n", RESULT, 2, 0xf, 0xe },
 	{ "rights-ignored", FOUR "mprotect p1+2 r\nwrite p0+4\n", RESULT, 3, 1, 4 },
 	{ "rights-ignored", "write p0+1\n", RESULT, 0, 0, 0 }, /* there is no page */
+	{ "lock-ignored", FOUR "mlock p0+2\n", LOCKED, 0, 1, 0 },
+	{ "lock-ignored", FOUR "mlockall current\n", LOCKED, 0, 1, 0 },
+	{ "locks-still-counted", FOUR "mlock p0+4\nmunlock p0+2\n", VMLCK, 0, 2, 4 },
 	{ "seal-lost", FOUR "mseal p0+2\nmseal p2+2\n", SEALED, 0, 1, 0 },
 	{ "seal-lost", FOUR "mseal p0+2\nmseal p2+2\n", SEALED, 2, 1, 1 },
+	{ "fork-unseals", FOUR "mseal p1+2\nfork\nmunmap p1+1\n", RESULT, 4, -EPERM, 0 },
+	{ "fork-unseals", FOUR "mseal p1+2\nfork\nend\nmunmap p4+1\n", SEALED, 1, 1, 1 },
+	{ "fork-not-copied", "mmap p0+4 rw anon private\nread p0+1\nfork\nfill p0+1\n", ZERO, 0, 1,
+	  0 },
+	{ "seal-ignored-shmat", FOUR "mseal p1+2\nshmat s0 p0 remap\n", MODE, 5, -1,
+	  RW | VM_MODE_S },
+	{ "exec-keeps", FOUR "fork\nexec\n", VMAS, 3, 0, 1 },
+	{ "seal-ignored-madvise", FOUR "mprotect p0+4 r\nmseal p1+1\nmadvise p0+2 dontneed\n",
+	  RESULT, 4, -EPERM, 0 },
+	{ "dontneed-kept", FOUR "madvise p0+2 dontneed\nread p0+2\n", ZERO, 1, 1, 0 },
+	{ "dontneed-kept", FOUR "madvise p0+5 dontneed\n", RESULT, 2, -ENOMEM, -ENOMEM },
+	{ "dontneed-neighbour", FOUR "madvise p0+2 dontneed\nread p0+4\n", ZERO, 2, 0, 1 },
+	{ "dontneed-neighbour", FOUR "madvise p0+2 dontneed\nread p0+4\n", ZERO, 3, 0, 0 },
+	{ "guard-missing", FOUR "madvise p1+1 guard_install\nread p0+4\n", RESULT, 3, 1, 4 },
 };
 
 static int64_t observed(const struct vm_trace *t, enum what what, unsigned int where)
@@ -71,13 +91,19 @@ static int64_t observed(const struct vm_trace *t, enum what what, unsigned int w
 
 	if (what == RESULT)
 		return t->event[where + 1].result;
+	if (what == VMAS)
+		return t->event[where + 1].after.nvma;
+	if (what == VMLCK)
+		return (int64_t)s->totals.locked;
 	for (uint32_t i = 0; what == ZERO && i < s->npage; i++) {
 		if (s->page[i].addr == addr)
 			return !s->page[i].content.head && !s->page[i].content.rest;
 	}
 	for (uint32_t i = 0; what != ZERO && i < s->nvma; i++) {
 		if (addr >= s->vma[i].start && addr < s->vma[i].end)
-			return what == MODE ? s->vma[i].mode : s->vma[i].flags >> VM_FLAG_SL & 1;
+			return what == MODE	? s->vma[i].mode
+			       : what == LOCKED ? s->vma[i].flags >> VM_FLAG_LO & 1
+						: s->vma[i].flags >> VM_FLAG_SL & 1;
 	}
 	return what == MODE ? -1 : 0;
 }
@@ -95,6 +121,8 @@ static int64_t run(struct raw_host *h, const struct effect *e, struct vm_trace *
 static bool can_run(const struct raw_host *h, const struct effect *e)
 {
 	if (strstr(e->text, "mseal") && !(h->info.features & VM_HAS_SMAPS_SEAL))
+		return false;
+	if (strstr(e->text, "guard") && !(h->info.features & VM_HAS_MADV_GUARD))
 		return false;
 	return e->what != ZERO || h->info.features & VM_HAS_PROC_MEM;
 }
@@ -131,18 +159,24 @@ static void test_effects(void **state)
 	vm_trace_free(&trace);
 }
 
+static bool has_row(const char *fault)
+{
+	for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++)
+		if (!strcmp(effects[i].fault, fault))
+			return true;
+	return false;
+}
+
 /* No fault without a row here. */
 static void test_all_have_effects(void **state)
 {
 	(void)state;
 	for (size_t fault = 1; vm_inject_desc(fault); fault++) {
-		size_t i = 0;
+		const char *name = vm_inject_desc(fault)->name;
 
-		while (i < sizeof(effects) / sizeof(effects[0]) &&
-		       strcmp(effects[i].fault, vm_inject_desc(fault)->name) != 0)
-			i++;
-		assert_true(i < sizeof(effects) / sizeof(effects[0]));
-		assert_int_equal(vm_inject_by_name(effects[i].fault), fault);
+		if (!has_row(name))
+			fail_msg("no effect of %s is tested", name);
+		assert_int_equal(vm_inject_by_name(name), fault);
 	}
 	assert_int_equal(vm_inject_by_name("no-such-fault"), VM_INJECT_NONE);
 	assert_null(vm_inject_desc(VM_INJECT_NONE));

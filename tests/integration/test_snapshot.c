@@ -19,9 +19,10 @@
 #define LENGTH	 (64ull << 20)
 
 static struct vm_observer *o;
+static char text[VM_OBSERVE_TEXT] __attribute__((aligned(8)));
 static struct vm_layout layout;
 static struct vm_range skip[2];
-static const struct vm_observe_ways all_ways = { true, true, true, true };
+static const struct vm_observe_ways all_ways = { true, true, true, true, false };
 
 static bool digest_here(const void *page, size_t page_size, struct vm_content *out)
 {
@@ -65,7 +66,7 @@ static int setup(void **state)
 	munmap(at(0), LENGTH);
 	o = malloc(sizeof(*o));
 	assert_non_null(o);
-	vm_observer_init(o, &layout, &all_ways, skip, 2);
+	vm_observer_init(o, text, &layout, &all_ways, skip, 2);
 	o->digest = digest_here;
 	return 0;
 }
@@ -203,10 +204,10 @@ static void states(unsigned int which)
 static void test_ways_agree(void **state)
 {
 	static const uint32_t expected[] = { 0, 1, 6, 4, 300 };
-	struct vm_vma *text = calloc(VM_SNAPSHOT_MAX_VMAS, sizeof(*text));
+	struct vm_vma *seen = calloc(VM_SNAPSHOT_MAX_VMAS, sizeof(*seen));
 
 	(void)state;
-	assert_non_null(text);
+	assert_non_null(seen);
 	for (unsigned int i = 0; i < 5; i++) {
 		uint32_t n;
 
@@ -214,25 +215,25 @@ static void test_ways_agree(void **state)
 		assert_true(vm_observe_text(o) & VM_SEEN_MAPS);
 		n = o->nvma;
 		assert_int_equal(n, expected[i]);
-		memcpy(text, o->vma, n * sizeof(*text));
+		memcpy(seen, o->vma, n * sizeof(*seen));
 		if (vm_observe_query(o)) {
 			assert_int_equal(o->nvma, n);
-			assert_memory_equal(o->vma, text, n * sizeof(*text));
+			assert_memory_equal(o->vma, seen, n * sizeof(*seen));
 		}
 		assert_true(vm_observe_smaps(o) & VM_SEEN_FLAGS);
 		assert_int_equal(o->nvma, n);
 		for (uint32_t k = 0; k < n; k++) {
 			assert_int_equal(o->vma[k].flags_known, 1);
 			assert_int_equal(o->vma[k].flags & 1, o->vma[k].mode & VM_MODE_R);
-			text[k].flags = o->vma[k].flags;
-			text[k].flags_known = 1;
+			seen[k].flags = o->vma[k].flags;
+			seen[k].flags_known = 1;
 		}
-		assert_memory_equal(o->vma, text, n * sizeof(*text));
+		assert_memory_equal(o->vma, seen, n * sizeof(*seen));
 		assert_true(vm_observe_text(o));
 		assert_int_equal(vm_observe_flags(o), VM_SEEN_FLAGS);
-		assert_memory_equal(o->vma, text, n * sizeof(*text));
+		assert_memory_equal(o->vma, seen, n * sizeof(*seen));
 	}
-	free(text);
+	free(seen);
 }
 
 /* Flags belong to the VMAs that were seen; if others are there now, there are none. */

@@ -197,6 +197,26 @@ static void test_death_at_start_tells_the_last_words(void **state)
 	assert_said("not found");
 }
 
+/* Then the command itself and what to do are said. */
+static void test_death_at_start_without_a_word(void **state)
+{
+	struct vm_target_options opt = { .executor = "/bin/true" };
+	char long_spec[600] = "exec:\ntrue ";
+
+	(void)state;
+	assert_null(vm_target_open("exec:/bin/true", NULL, err, sizeof(err)));
+	assert_said("the command '/bin/true' ended at start (status 0): it must start "
+		    "vmafuzz-executor");
+	assert_null(vm_target_open("local", &opt, err, sizeof(err)));
+	assert_said("the executor '/bin/true' ended at start (status 0): build it with ./dev "
+		    "build");
+	memset(long_spec + strlen(long_spec), 'x', sizeof(long_spec) - strlen(long_spec) - 1);
+	long_spec[sizeof(long_spec) - 1] = '\0';
+	assert_null(vm_target_open(long_spec, NULL, err, sizeof(err)));
+	assert_said("the command '?true xx");
+	assert_said("xx...' ended at start (status 0): it must start vmafuzz-executor");
+}
+
 static void test_no_protocol(void **state)
 {
 	(void)state;
@@ -208,7 +228,8 @@ static void test_no_hello(void **state)
 {
 	(void)state;
 	assert_null(open_fake(FAKE_SILENT));
-	assert_said("no hello from the command within 10 s");
+	assert_said("no hello from the command 'exec ");
+	assert_said("' within 10 s: ");
 }
 
 /* ---- in flight ---- */
@@ -557,6 +578,7 @@ int main(int argc, char **argv)
 		TEST(test_executor_that_is_no_program),
 		TEST(test_other_protocol),
 		TEST(test_death_at_start_tells_the_last_words),
+		TEST(test_death_at_start_without_a_word),
 		TEST(test_no_protocol),
 		TEST(test_no_hello),
 		TEST(test_sixteen_in_flight),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a campaign keeps on disk: corpus, findings, programs in flight, stats.json. */
+/* What a campaign keeps on disk: corpus, findings, programs in flight, options. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,6 @@
 #include "fuzz/campaign/folder.h"
 #include "fuzz/campaign/in_flight.h"
 #include "fuzz/campaign/options.h"
-#include "fuzz/report/json.h"
 #include "oracle/model.h"
 
 static char out[32];
@@ -250,28 +249,6 @@ static void test_options_through_the_environment(void **state)
 	assert_non_null(strstr(err, "VMAFUZZ_CONTRACT"));
 }
 
-static void test_json(void **state)
-{
-	struct vm_json j = { 0 };
-	char *text;
-
-	(void)state;
-	vm_json_open(&j, NULL, '{');
-	vm_json_text(&j, "a\"b", "x\\y\n\x01");
-	vm_json_number(&j, "n", UINT64_MAX);
-	vm_json_open(&j, "list", '[');
-	vm_json_bool(&j, NULL, true);
-	vm_json_open(&j, NULL, '{');
-	vm_json_close(&j, '}');
-	vm_json_close(&j, ']');
-	vm_json_close(&j, '}');
-	text = vm_json_finish(&j);
-	assert_string_equal(text, "{\n  \"a\\\"b\": \"x\\\\y\\u000a\\u0001\",\n"
-				  "  \"n\": 18446744073709551615,\n"
-				  "  \"list\": [\n    true,\n    {}\n  ]\n}\n");
-	free(text);
-}
-
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_out, remove_out)
 
 int main(void)
@@ -283,7 +260,6 @@ int main(void)
 		WITH_FOLDER(test_in_flight_is_rescued),
 		WITH_FOLDER(test_findings_are_known_again),
 		WITH_FOLDER(test_options_through_the_environment),
-		cmocka_unit_test(test_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,9 +7,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "harness/program/advice.h"
 #include "harness/program/call_table.h"
 
-#define P	      4096ull
+#define P	      4096ll
 #define TASK	      ((1ull << 47) - P)
 #define FIXED_PRIVATE (MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED)
 #define MOVE	      (MREMAP_MAYMOVE | MREMAP_FIXED)
@@ -60,6 +61,11 @@ static void test_edges(void **state)
 	check_edges(VM_OP_READ, 0, 0);
 	check_edges(VM_OP_WRITE, 0, 0);
 	check_edges(VM_OP_FILL, 0, 0);
+	check_edges(VM_OP_MLOCK, 0, 0);
+	check_edges(VM_OP_MLOCK2, 1, 0);
+	check_edges(VM_OP_MUNLOCK, 0, 0);
+	check_edges(VM_OP_MADVISE, MADV_DONTNEED, 0);
+	check_edges(VM_OP_PROCESS_MADVISE, MADV_COLD, 0);
 }
 
 static void test_no_guard_permits(void **state)
@@ -197,6 +203,29 @@ static void test_touch_of_too_much(void **state)
 	PERMITTED(MMAP, at, most + 1, 3, FIXED_PRIVATE, 0);
 }
 
+/* The start is rounded down; what wraps or is empty is refused or nothing; all is never withheld.
+ */
+static void test_locks(void **state)
+{
+	(void)state;
+	GUARDED(MLOCK, 9 * P + 1, P, 0, 0, 0);
+	GUARDED(MLOCK, 9 * P - 1, P + 2, 0, 0, 0);
+	PERMITTED(MLOCK, 9 * P - 1, P + 1, 0, 0, 0);
+	GUARDED(MUNLOCK, 19 * P + 1, 1, 0, 0, 0);
+	PERMITTED(MLOCK, 10 * P, 0, 0, 0, 0);
+	PERMITTED(MLOCK, 10 * P, UINT64_MAX, 0, 0, 0);
+	PERMITTED(MUNLOCK, 10 * P, UINT64_MAX - P, 0, 0, 0);
+	TOO_MUCH(MLOCK, 30 * P, 257 * P, 0, 0, 0);
+	PERMITTED(MLOCK, 30 * P, 256 * P, 0, 0, 0);
+	PERMITTED(MLOCK, 30 * P, VM_LOCK_MAX + 1, 0, 0, 0);
+	TOO_MUCH(MLOCK2, 30 * P, VM_LOCK_MAX, 0, 0, 0);
+	PERMITTED(MLOCK2, 30 * P, VM_LOCK_MAX, 1, 0, 0);
+	TOO_MUCH(MMAP, 30 * P, 257 * P, 1, FIXED_PRIVATE | 0x2000, 0);
+	PERMITTED(MMAP, 30 * P, 257 * P, 0, FIXED_PRIVATE | 0x2000, 0);
+	PERMITTED(MLOCKALL, 7, 0, 0, 0, 0);
+	PERMITTED(MUNLOCKALL, 0, 0, 0, 0, 0);
+}
+
 /* Whatever the values: whole pages, in order, and a second range for a move only. */
 static void test_footprint_is_proper(void **state)
 {
@@ -224,6 +253,32 @@ static void test_footprint_is_proper(void **state)
 	}
 }
 
+static void test_madvise(void **state)
+{
+	const struct vm_syscall poison = { VM_OP_MADVISE, { 0, P, MADV_HWPOISON } };
+	const struct vm_syscall cold = { VM_OP_MADVISE, { 0, P, MADV_COLD } };
+
+	(void)state;
+	PERMITTED(MADVISE, 9 * P + 1, 4 * P, MADV_DONTNEED, 0, 0);
+	PERMITTED(MADVISE, 0, (uint64_t)-1, MADV_DONTNEED, 0, 0);
+	GUARDED(MADVISE, 0, TASK + P, MADV_NORMAL, 0, 0);
+	/* what takes memory or time for each page */
+	PERMITTED(MADVISE, 20 * P, 256 * P, MADV_POPULATE_WRITE, 0, 0);
+	TOO_MUCH(MADVISE, 20 * P, 257 * P, MADV_POPULATE_WRITE, 0, 0);
+	TOO_MUCH(PROCESS_MADVISE, 20 * P, 257 * P, MADV_POPULATE_READ, 0, 0);
+	TOO_MUCH(MADVISE, 20 * P, 1ull << 30, MADV_GUARD_INSTALL, 0, 0);
+	PERMITTED(MADVISE, 20 * P, 1ull << 30, MADV_GUARD_REMOVE, 0, 0);
+	PERMITTED(MADVISE, 20 * P, 4ull << 20, MADV_COLLAPSE, 0, 0);
+	TOO_MUCH(MADVISE, 20 * P, (4ull << 20) + 1, MADV_COLLAPSE, 0, 0);
+	TOO_MUCH(MADVISE, 20 * P, 1ull << 30, MADV_MERGEABLE, 0, 0);
+	PERMITTED(MADVISE, 20 * P, 1ull << 40, MADV_DONTNEED, 0, 0);
+	/* only the low 32 bits are the advice */
+	TOO_MUCH(MADVISE, 20 * P, 257 * P, 1ull << 32 | MADV_POPULATE_WRITE, 0, 0);
+	assert_true(vm_call_harmful(&poison, UINT64_MAX));
+	assert_false(vm_call_harmful(&poison, 0));
+	assert_false(vm_call_harmful(&cold, UINT64_MAX));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,8 +290,10 @@ int main(void)
 		cmocka_unit_test(test_mremap_source),
 		cmocka_unit_test(test_mremap_shrink_that_wraps),
 		cmocka_unit_test(test_mremap_destination),
+		cmocka_unit_test(test_madvise),
 		cmocka_unit_test(test_touch),
 		cmocka_unit_test(test_touch_of_too_much),
+		cmocka_unit_test(test_locks),
 		cmocka_unit_test(test_footprint_is_proper),
 	};
 

@@ -118,6 +118,20 @@ static void test_every_byte_means_something(void **state)
 	ASSERT_DECODES("", 1, 3, 0, 0);
 }
 
+/* A word by its number, any other number behind 0x80; numbers beyond the words wrap. */
+static void test_choice(void **state)
+{
+	(void)state;
+	ASSERT_DECODES("madvise p2+4 dontneed\n", 2, 0, 0, 0, VM_OP_MADVISE, 0, 2, 0, 4, 4);
+	ASSERT_DECODES("madvise p2+4 guard_remove\n", 2, 0, 0, 0, VM_OP_MADVISE, 0, 2, 0, 4, 26);
+	ASSERT_DECODES("madvise p2+4 normal\n", 2, 0, 0, 0, VM_OP_MADVISE, 0, 2, 0, 4, 27);
+	ASSERT_DECODES("madvise p2+4 0xfffffffe\n", 2, 0, 0, 0, VM_OP_MADVISE, 0, 2, 0, 4, 0xff,
+		       0xfe, 0xff, 0xff, 0xff);
+	ASSERT_DECODES("madvise p2+4 free\n", 2, 0, 0, 0, VM_OP_MADVISE, 0, 2, 0, 4, 0x80, 8);
+	ASSERT_DECODES("process_madvise p1+1 cold 0x1\n", 2, 0, 0, 0, VM_OP_PROCESS_MADVISE, 0, 1,
+		       0, 1, 17, 0x80, 1);
+}
+
 static void test_empty_input_is_no_call(void **state)
 {
 	struct vm_program prog;
@@ -273,7 +287,7 @@ static void test_normalise_clears_what_a_row_does_not_use(void **state)
 	vm_program_normalise(&prog);
 	assert_int_equal(prog.call[0].arg[0].addr.base, VM_BASE_NULL);
 	assert_int_equal(prog.call[0].arg[0].addr.index, 0);
-	assert_int_equal(prog.call[0].arg[3].bits, 0xfff3deff);
+	assert_int_equal(prog.call[0].arg[3].bits, 0xfff3feff);
 	assert_int_equal(prog.call[0].arg[4].bits, 1);
 }
 
@@ -371,6 +385,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_version_1_keeps_its_meaning),
 		cmocka_unit_test(test_every_byte_means_something),
+		cmocka_unit_test(test_choice),
 		cmocka_unit_test(test_empty_input_is_no_call),
 		cmocka_unit_test(test_decoding_stops_after_64_calls),
 		cmocka_unit_test(test_random_bytes_round_trip),

@@ -166,7 +166,7 @@ static void test_random_deltas(void **state)
 
 	(void)state;
 	for (unsigned int round = 0; round < 40; round++) {
-		written.nevents = VM_TRACE_MAX_EVENTS - 1;
+		written.nevents = VM_PROGRAM_MAX_CALLS + 1;
 		for (unsigned int i = 0; i < written.nevents; i++)
 			trace_random_event(&written, i, vma[i], page[i], 64, &seed);
 		assert_int_equal(decode(log_bytes, write_events(&written, LOG_BYTES)), 0);

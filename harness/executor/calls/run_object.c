@@ -20,9 +20,15 @@ static int make_memfd(const char *name)
 	return (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC);
 }
 
+/* In /tmp; a guest that is nothing but an initramfs may have none. */
 static int make_file(void)
 {
-	return open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	static const char *const folder[] = { "/tmp", "/var/tmp", "/dev/shm", "/" };
+	int fd = -1;
+
+	for (size_t i = 0; fd < 0 && i < sizeof(folder) / sizeof(folder[0]); i++)
+		fd = open(folder[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return fd;
 }
 
 static int reopen_readonly(int fd)
@@ -53,9 +59,15 @@ static int make(uint64_t object)
 	return high;
 }
 
+void vm_run_all_objects(void)
+{
+	for (unsigned int i = VM_OBJECT_NONE + 1; i < VM_OBJECT_COUNT; i++)
+		vm_run_object(i);
+}
+
 int vm_run_object(uint64_t object)
 {
-	if (object == VM_OBJECT_NONE || object >= VM_OBJECT_COUNT)
+	if (object == VM_OBJECT_NONE || object == VM_OBJECT_S0 || object >= VM_OBJECT_COUNT)
 		return -1;
 	if (!descriptor[object])
 		descriptor[object] = make(object);

@@ -10,6 +10,10 @@ int64_t vm_run_syscall(const struct vm_syscall *sc)
 	uint64_t a[VM_CALL_MAX_ARGS] = { 0 };
 	long ret;
 
+	if (sc->op == VM_OP_SHMAT)
+		return vm_run_shmat(sc);
+	if (sc->op == VM_OP_PROCESS_MADVISE)
+		return vm_run_process_madvise(sc);
 	for (unsigned int i = 0; i < desc->nargs; i++) {
 		a[i] = sc->arg[i];
 		if (desc->arg[i].kind == VM_ARG_OBJECT)
