@@ -95,7 +95,7 @@ static bool flags_matter(const struct child *c, const struct vm_event *e)
 		return true;
 	if (e->sc.op == VM_OP_FORK || e->sc.op == VM_OP_END)
 		return e->status == VM_STATUS_DONE;
-	if (c->locks && e->result >= 0 && (e->sc.op == VM_OP_MMAP || e->sc.op == VM_OP_MREMAP))
+	if (c->locks && (e->sc.op == VM_OP_MREMAP || (e->sc.op == VM_OP_MMAP && e->result >= 0)))
 		return true;
 	/* shmdt succeeds where seals keep it from doing anything */
 	return e->sc.op == VM_OP_MSEAL || changes_locks(e->sc.op) ||
@@ -117,6 +117,16 @@ static uint32_t look_after_call(struct child *c, const struct vm_event *e)
 	return mask | vm_observe_contents(o);
 }
 
+/*
+ * Reading status and statm costs a fifth of a plain program: after locks, which they alone count,
+ * and in every eighth other program (by its length, so that a program is always looked at in one
+ * way).
+ */
+static bool totals_matter(const struct child *c)
+{
+	return c->locks || c->area->prog.ncalls % 8 == 0;
+}
+
 /* All of it: the executor's own VMAs by text, the others with their flags, contents, totals. */
 static uint32_t look_at_end(struct child *c)
 {
@@ -127,7 +137,9 @@ static uint32_t look_at_end(struct child *c)
 		flags = vm_observe_flags(o);
 		mask = flags ? mask | flags : vm_observe_smaps(o); /* what disagrees shows */
 	}
-	return mask ? mask | vm_observe_contents(o) | vm_observe_totals(o) : 0;
+	if (mask && totals_matter(c))
+		mask |= vm_observe_totals(o);
+	return mask ? mask | vm_observe_contents(o) : 0;
 }
 
 static uint32_t look(struct child *c, const struct vm_event *e)

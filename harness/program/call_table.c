@@ -404,19 +404,19 @@ static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *la
 }
 
 /*
- * The pages of the segment at the address, which SHM_RND rounds down (SHMLBA is at least a page).
- * Only with SHM_REMAP may anything be there, but guards are more than mappings. Empty where
- * do_shmat() says EINVAL: an unaligned address. 6.12 ipc/shm.c.
+ * The pages of the segment at the address, which SHM_RND rounds down to SHMLBA, a page on x86. Only
+ * with SHM_REMAP may anything be there, but guards are more than mappings. Empty where do_shmat()
+ * says EINVAL: an unaligned address. 6.12 ipc/shm.c.
  */
 static void shmat_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
 			    struct vm_range range[2])
 {
-	uint64_t addr = sc->arg[1], lba = (uint64_t)SHMLBA;
+	uint64_t addr = sc->arg[1];
 
 	if (!addr)
 		return;
 	if (sc->arg[2] & SHM_RND)
-		addr &= ~(lba - 1);
+		addr &= ~(layout->page_size - 1);
 	if (page_aligned(addr, layout))
 		range[0] = user_range(addr, VM_OBJECT_PAGES * layout->page_size, layout);
 }

@@ -45,6 +45,10 @@ void vm_title_of_failure(const struct vm_judge *j, const struct vm_diffs *d,
 			 const struct vm_cause *cause, const char *what, char *title);
 void vm_title_of_success(const struct vm_judge *j, const struct vm_diffs *d, char *title);
 void vm_title_of_result(const struct vm_judge *j, const struct vm_outcomes *outs, char *title);
+/* The outcome that says the same word as what was seen (success, EINVAL, SIGSEGV); else the first.
+ */
+const struct vm_outcome *vm_nearest_outcome(const struct vm_judge *j,
+					    const struct vm_outcomes *outs);
 void vm_title_of_content(const struct vm_judge *j, uint64_t addr, const char *what, char *title);
 /* Append " (cause)". */
 void vm_title_add_cause(char *title, const char *cause);

@@ -255,7 +255,8 @@ static void violation(struct vm_judge *j, const struct vm_outcome *fit,
 		if (bug && wrong->d[0].kind == VM_DIFF_FLAGS)
 			vm_title_add_cause(title, bug->cause);
 	} else {
-		invariant = j->e->status == VM_STATUS_FAULTED || outs->o[0].kind == VM_RESULT_FAULT
+		invariant = j->e->status == VM_STATUS_FAULTED ||
+					    vm_nearest_outcome(j, outs)->kind == VM_RESULT_FAULT
 				    ? "access"
 				    : "errno";
 		vm_title_of_result(j, outs, title);

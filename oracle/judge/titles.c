@@ -151,14 +151,30 @@ static void outcome_word(const struct vm_outcome *o, char *text, size_t cap)
 		snprintf(text, cap, "success");
 }
 
-void vm_title_of_result(const struct vm_judge *j, const struct vm_outcomes *outs, char *title)
+const struct vm_outcome *vm_nearest_outcome(const struct vm_judge *j,
+					    const struct vm_outcomes *outs)
 {
-	const struct vm_outcome *o = outs->n ? &outs->o[0] : NULL;
-	const struct vm_known_bug *bug = vm_known_bug(j);
-	const char *cause = bug ? bug->cause : o && o->cause ? o->cause->text : NULL;
-	char seen[32], wanted[32] = "nothing";
+	char seen[32], word[32];
 
 	result_word(j->e, seen, sizeof(seen));
+	for (uint32_t i = 0; i < outs->n; i++) {
+		outcome_word(&outs->o[i], word, sizeof(word));
+		if (!strcmp(word, seen))
+			return &outs->o[i];
+	}
+	return outs->n ? &outs->o[0] : NULL;
+}
+
+void vm_title_of_result(const struct vm_judge *j, const struct vm_outcomes *outs, char *title)
+{
+	const struct vm_known_bug *bug = vm_known_bug(j);
+	const struct vm_outcome *o;
+	char seen[32], wanted[32] = "nothing";
+	const char *cause;
+
+	result_word(j->e, seen, sizeof(seen));
+	o = vm_nearest_outcome(j, outs);
+	cause = bug ? bug->cause : o && o->cause ? o->cause->text : NULL;
 	if (bug && j->e->result < 0)
 		snprintf(wanted, sizeof(wanted), "success");
 	else if (o)

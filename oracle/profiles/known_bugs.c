@@ -45,8 +45,12 @@ static bool more_is_unlocked(const struct vm_judge *j)
 	if (j->e->sc.op == VM_OP_MREMAP && j->e->result > 0 && j->unobserved_since &&
 	    j->before->unlocks_more)
 		return true;
+	/* advice that locked memory refuses, where its lock was lost unseen */
+	if ((j->e->sc.op == VM_OP_MADVISE || j->e->sc.op == VM_OP_PROCESS_MADVISE) &&
+	    j->e->result >= 0 && j->before->unlocks_more)
+		return true;
 	return j->e->sc.op == VM_OP_MREMAP && j->e->sc.arg[3] & MREMAP_DONTUNMAP &&
-	       j->e->status == VM_STATUS_DONE && j->e->result > 0 && j->after->unlocks_more;
+	       j->e->status == VM_STATUS_DONE && j->after->unlocks_more;
 }
 
 /*

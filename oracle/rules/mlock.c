@@ -81,6 +81,9 @@ static bool apply_flags(struct vm_rule *r, const struct request *q)
 	return false;
 }
 
+static const struct vm_cause guarded = { .text = "guard page",
+					 .basis = "mm/memory.c do_swap_page(): PTE_MARKER_GUARD" };
+
 /* Why can an area not be populated from `at` on? NULL: it can. */
 static const struct vm_cause *unreachable(const struct vm_rule *r, const struct vm_area *a,
 					  uint64_t at)
@@ -129,6 +132,8 @@ static bool populate_area(struct vm_rule *r, const struct request *q, const stru
 	if (cause)
 		return fails_at(r, q, low, VM_YES, cause);
 	if (key_denies(r, a) != VM_NO && fails_at(r, q, low, key_denies(r, a), &no_access))
+		return true;
+	if (a->guard != VM_NO && fails_at(r, q, low, a->guard, &guarded))
 		return true;
 	cause = unreachable(r, a, high - page);
 	if (!cause)

@@ -43,7 +43,7 @@ static bool unknown(struct vm_rule *r)
 /* The address that is meant: rounded, if asked to be. False if the call ends here. */
 static bool place(struct vm_rule *r, uint64_t *addr, uint64_t flags)
 {
-	uint64_t lba = (uint64_t)SHMLBA;
+	uint64_t lba = r->info->layout.page_size; /* SHMLBA of x86 */
 
 	if (!*addr)
 		return !vm_fails(r, vm_is(flags & SHM_REMAP), EINVAL, &remap_null);

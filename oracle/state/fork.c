@@ -26,10 +26,19 @@ static bool fork_area(struct vm_area *a, struct vm_objects *o)
 	a->flags_maybe &= ~(VM_BIT(VM_FLAG_LO) | VM_BIT(VM_FLAG_LF));
 	if (a->own || a->shared)
 		return true;
-	if (a->flags & VM_BIT(VM_FLAG_WF))
+	if (a->flags & VM_BIT(VM_FLAG_WF)) {
+		a->guard = VM_NO;
 		return vm_fresh_pages(a, o);
+	}
 	*private = copy_of(o, *private);
 	return *private != VM_NO_OBJECT;
+}
+
+/* kernel/fork.c mm_init(): nothing is locked, and VM_INIT_DEF_MASK has no lock flags. */
+static void forget_locks(struct vm_state *s)
+{
+	s->def_flags = s->def_maybe = s->lost_locks = 0;
+	s->unlocks_more = false;
 }
 
 void vm_state_fork(struct vm_state *s, struct vm_objects *o)
@@ -37,6 +46,7 @@ void vm_state_fork(struct vm_state *s, struct vm_objects *o)
 	uint32_t n = 0;
 	bool gone = false;
 
+	forget_locks(s);
 	for (uint32_t i = 0; i < o->n; i++)
 		o->object[i].copy = VM_NO_OBJECT;
 	for (uint32_t i = 0; i < s->n; i++) {
@@ -62,6 +72,7 @@ void vm_state_exec(struct vm_state *s)
 {
 	uint32_t n = 0;
 
+	forget_locks(s);
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->area[i].own)
 			s->area[n++] = s->area[i];
