@@ -17,6 +17,9 @@ static const struct vm_cause beyond = { .text = "range ends beyond TASK_SIZE",
 					.basis = "mm/mmap.c check_brk_limits()" };
 static const struct vm_cause in_the_way = { .text = "a mapping is in the way",
 					    .basis = SYS_BRK ": vm_start_gap()" };
+static const struct vm_cause memlock = { .text = "RLIMIT_MEMLOCK",
+					 .basis = "mm/mmap.c check_brk_limits(): mlock_future_ok()",
+					 .resource = true };
 static const struct vm_cause rlimit = { .text = "RLIMIT_AS or RLIMIT_DATA",
 					.basis = SYS_BRK ": check_data_rlimit(), may_expand_vm()",
 					.resource = true };
@@ -72,9 +75,11 @@ static void grow(struct vm_rule *r, uint64_t from, uint64_t to, int64_t now)
 				.start = from,
 				.end = to,
 				.object = VM_NO_OBJECT,
-				.flags = VM_MAY_ALL };
+				.flags = VM_MAY_ALL | r->s->def_flags,
+				.maybe = r->s->def_maybe };
 
 	if (vm_refuses(r, vm_is(to < from || to > task), now, &beyond) ||
+	    vm_refuses(r, vm_new_over_memlock(r, 0, to - from), now, &memlock) ||
 	    vm_refuses(r, collides(r, from, to), now, &in_the_way) ||
 	    vm_refuses(r, vm_over_rlimit(r, pages), now, &rlimit) ||
 	    vm_refuses(r, vm_over_map_count(r), now, &map_count) ||

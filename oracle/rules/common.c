@@ -127,6 +127,15 @@ enum vm_tri vm_over_memlock(const struct vm_rule *r, uint64_t bytes)
 	return maybe > limit - bytes - locked ? VM_MAYBE : VM_NO;
 }
 
+enum vm_tri vm_new_over_memlock(const struct vm_rule *r, uint64_t asked, uint64_t bytes)
+{
+	uint64_t lo = VM_BIT(VM_FLAG_LO);
+	bool locked = (asked | r->s->def_flags) & lo, maybe = r->s->def_maybe & lo;
+	enum vm_tri over = locked || maybe ? vm_over_memlock(r, bytes) : VM_NO;
+
+	return over == VM_YES && !locked ? VM_MAYBE : over;
+}
+
 enum vm_tri vm_over_map_count(const struct vm_rule *r)
 {
 	/* an area is at most one VMA here, and no call makes more than four */

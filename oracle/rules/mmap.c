@@ -55,6 +55,8 @@ static const struct vm_cause memlock = { .text = "RLIMIT_MEMLOCK",
 					 .resource = true };
 static const struct vm_cause bad_type = { .text = "neither MAP_SHARED nor MAP_PRIVATE",
 					  .basis = "mm/mmap.c do_mmap()" };
+static const struct vm_cause droppable_locked = { .text = "MAP_DROPPABLE and MAP_LOCKED",
+						  .basis = "mm/mmap.c do_mmap()" };
 static const struct vm_cause mdwe = { .text = "PR_SET_MDWE: writable and executable",
 				      .basis = "map_deny_write_exec(); PR_SET_MDWE(2const)" };
 static const struct vm_cause sealed = { .text = "sealed page in the destination",
@@ -86,22 +88,23 @@ static const struct vm_cause shmem_commit = {
 #define LOW_START 0x40000000u
 #define LOW_END	  0x80000000u
 
-/* VM_LOCKED_MASK of the new VMA: asked for, or what mlockall(MCL_FUTURE) left behind. */
-static uint64_t lock_flags(const struct vm_rule *r, const struct vm_map_request *q)
+/* VM_LOCKED_MASK that is asked for. */
+static uint64_t asked_lock(const struct vm_map_request *q)
 {
-	return r->s->def_flags | (q->flags & MAP_LOCKED ? VM_BIT(VM_FLAG_LO) : 0);
+	return q->flags & MAP_LOCKED ? VM_BIT(VM_FLAG_LO) : 0;
 }
 
 /* do_mmap(), once there is an address: may it be locked? All of it counts, whatever it replaces. */
 static bool check_lock(struct vm_rule *r, const struct vm_map_request *q)
 {
-	uint64_t lo = VM_BIT(VM_FLAG_LO);
-	bool locked = lock_flags(r, q) & lo, maybe = r->s->def_maybe & lo;
-	enum vm_tri over = locked || maybe ? vm_over_memlock(r, q->len) : VM_NO;
-
 	return vm_fails(r, vm_is(q->flags & MAP_LOCKED && vm_cannot_lock(r)), EPERM,
 			&cannot_lock) ||
-	       vm_fails(r, over == VM_YES && !locked ? VM_MAYBE : over, EAGAIN, &memlock);
+	       vm_fails(r, vm_new_over_memlock(r, asked_lock(q), q->len), EAGAIN, &memlock);
+}
+
+static bool is_droppable(const struct vm_map_request *q)
+{
+	return (q->flags & MAP_TYPE_BITS) == MAP_DROPPABLE;
 }
 
 /* Flags of the new VMA: do_mmap(). */
@@ -109,7 +112,7 @@ static uint64_t new_flags(const struct vm_rule *r, const struct vm_map_request *
 {
 	uint64_t flags = VM_MAY_ALL;
 
-	if ((q->flags & MAP_TYPE_BITS) == MAP_DROPPABLE)
+	if (is_droppable(q))
 		flags |= VM_BIT(VM_FLAG_DP) | VM_BIT(VM_FLAG_NR) | VM_BIT(VM_FLAG_WF) |
 			 VM_BIT(VM_FLAG_DD);
 	if (q->flags & MAP_STACK && r->info->features & VM_HAS_THP)
@@ -118,7 +121,8 @@ static uint64_t new_flags(const struct vm_rule *r, const struct vm_map_request *
 		flags |= VM_BIT(VM_FLAG_NR);
 	if (q->read_only && q->shared)
 		flags &= ~VM_BIT(VM_FLAG_MW);
-	return flags | lock_flags(r, q);
+	/* __mmap_region(): VM_LOCKED_MASK goes unless vma_supports_mlock() */
+	return is_droppable(q) ? flags : flags | r->s->def_flags | asked_lock(q);
 }
 
 /* Is memory charged, and does that fail? Shared anonymous memory: only after the old mappings are
@@ -194,7 +198,7 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 				.attach = q->attach,
 				.off = q->object ? q->offset : 0,
 				.flags = flags,
-				.maybe = r->s->def_maybe & ~flags };
+				.maybe = is_droppable(q) ? 0 : r->s->def_maybe & ~flags };
 	struct vm_step copies = { .kind = VM_STEP_COPY, .chosen = chosen };
 	enum vm_tri over = vm_over_rlimit(r, q->len / r->info->layout.page_size);
 
@@ -247,6 +251,8 @@ static bool check_type(struct vm_rule *r, const struct vm_map_request *q)
 	    vm_fails(r, vm_is(q->prot & PROT_WRITE && q->read_only), EACCES, &read_only))
 		return true;
 	return vm_fails(r, vm_is(!known), EINVAL, &bad_type) ||
+	       vm_fails(r, vm_is(is_droppable(q) && q->flags & MAP_LOCKED), EINVAL,
+			&droppable_locked) ||
 	       vm_fails(r, vm_is(vm_mdwe_refuses(r, mode, mode)), EACCES, &mdwe);
 }
 

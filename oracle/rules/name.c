@@ -24,13 +24,15 @@ static const struct vm_cause map_count = { .text = "too many mappings",
 					   .resource = true };
 
 /*
- * vma_is_anon_shmem(): shared anonymous memory, memfds too since they have no link. Of f0 and of
- * what was found mapped nobody knows the file system.
+ * vma_is_anon_shmem(): shared anonymous memory, memfds too since they have no link, but no SysV
+ * segment. Of f0 and of what was found mapped nobody knows the file system.
  */
 static enum vm_tri of_file(const struct vm_rule *r, const struct vm_area *a)
 {
 	const struct vm_objects *o = r->objects;
 
+	if (a->attach)
+		return VM_YES;
 	if ((!a->shared && a->anon == VM_NO_OBJECT) || a->object == o->named[VM_OBJECT_M0] ||
 	    a->object == o->named[VM_OBJECT_M1])
 		return VM_NO;

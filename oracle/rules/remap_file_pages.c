@@ -43,7 +43,8 @@ static enum vm_tri differ(const struct vm_area *a, const struct vm_area *b)
 {
 	uint64_t maybe = a->flags_maybe | b->flags_maybe;
 
-	if (a->shared != b->shared || a->object != b->object || a->prot != b->prot ||
+	if (a->shared != b->shared || a->object != b->object || a->attach != b->attach ||
+	    a->prot != b->prot ||
 	    (a->flags ^ b->flags) & ~maybe)
 		return VM_YES;
 	if (a->sealed == VM_MAYBE || b->sealed == VM_MAYBE || maybe)
@@ -69,26 +70,29 @@ static enum vm_tri is_mixed(const struct vm_state *s, uint64_t start, uint64_t e
 	return is;
 }
 
-/* do_mmap() of the same file, with the same rights and none of the VMA's other flags. */
+/* do_mmap() of the same file, with the same rights and, of the VMA's other flags, VM_LOCKED. */
 static void map_again(struct vm_rule *r, const struct vm_area *a, uint64_t start, uint64_t size,
 		      uint64_t pgoff)
 {
 	uint64_t page = r->info->layout.page_size;
 	enum vm_tri locked = has_flag(a, VM_FLAG_LO);
+	uint64_t lo = VM_BIT(VM_FLAG_LO), asked = locked == VM_YES ? lo : 0;
+	enum vm_tri over = vm_new_over_memlock(r, locked == VM_NO ? 0 : lo, size);
 	struct vm_step map = { .kind = VM_STEP_MAP,
 			       .prot = a->prot,
 			       .shared = true,
 			       .start = start,
 			       .end = start + size,
 			       .object = a->object,
+			       .attach = a->attach,
 			       .off = pgoff * page,
-			       .flags = VM_MAY_ALL };
+			       .flags = VM_MAY_ALL | asked | r->s->def_flags };
 
-	if (locked != VM_NO)
-		map.flags |= VM_BIT(VM_FLAG_LO);
+	map.maybe = (r->s->def_maybe | (locked == VM_MAYBE ? lo : 0)) & ~map.flags;
+	if (over == VM_YES && !(map.flags & lo))
+		over = VM_MAYBE;
 	if (vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||
-	    (locked != VM_NO && r->info->rlimit_memlock != UINT64_MAX &&
-	     vm_fails(r, VM_MAYBE, EAGAIN, &memlock)) ||
+	    vm_fails(r, over, EAGAIN, &memlock) ||
 	    vm_fails(r, vm_is(pgoff + size / page > (uint64_t)INT64_MAX / page), EOVERFLOW,
 		     &file_size) ||
 	    vm_fails(r, vm_is(vm_mdwe_refuses(r, a->prot, a->prot)), EACCES, &mdwe) ||

@@ -155,6 +155,12 @@ uint64_t vm_lock_limit(const struct vm_rule *r);
 /* Would locking `bytes` more exceed RLIMIT_MEMLOCK? (mm/mmap.c mlock_future_ok()) */
 enum vm_tri vm_over_memlock(const struct vm_rule *r, uint64_t bytes);
 
+/*
+ * Are mappings that are made with the lock flags `asked` for locked, as mlockall(MCL_FUTURE) may say
+ * too (mm->def_flags), and do `bytes` of them exceed RLIMIT_MEMLOCK then?
+ */
+enum vm_tri vm_new_over_memlock(const struct vm_rule *r, uint64_t asked, uint64_t bytes);
+
 /* Are there (nearly) as many VMAs as vm.max_map_count allows? */
 enum vm_tri vm_over_map_count(const struct vm_rule *r);
 
