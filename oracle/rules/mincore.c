@@ -32,26 +32,33 @@ static bool was_present(const struct vm_snapshot *seen, uint64_t addr)
 	return low < seen->npage && seen->page[low].addr == addr;
 }
 
-/* Memory that is believed to hold bytes other than zero is somewhere. */
-static bool has_bytes(const struct vm_rule *r, const struct vm_area *a, uint64_t off)
+static const struct vm_object_page *look(const struct vm_rule *r, const struct vm_area *a,
+					 uint64_t off)
 {
 	bool zero = false;
-	const struct vm_object_page *p = vm_object_look(r->objects, a->object, a->anon, off, &zero);
 
+	return vm_object_look(r->objects, a->object, a->anon, off, &zero);
+}
+
+/* Memory that is believed to hold bytes other than zero is somewhere. */
+static bool has_bytes(const struct vm_object_page *p)
+{
 	return p && p->known && (p->content.head || (p->rest_known && p->content.rest));
 }
 
 /*
  * Is a page resident? What is mapped by a page table is, unless it can be swapped out or, of a file
- * on a disk, dropped. What is not, is resident only if its object's page cache holds it, which
- * nobody but that object knows: mincore_page().
+ * on a disk, after MADV_FREE or of droppable memory, dropped. What is not, is resident only if its
+ * object's page cache holds it, which nobody but that object knows: mincore_page().
  */
 static enum vm_tri resident(const struct vm_rule *r, const struct vm_area *a, uint64_t addr)
 {
 	const struct vm_object *x = &r->objects->object[a->object];
 	uint64_t off = a->off + (addr - a->start);
-	bool stays =
-		!(r->info->features & VM_HAS_SWAP) && a->object != r->objects->named[VM_OBJECT_F0];
+	const struct vm_object_page *p = look(r, a, off);
+	bool stays = !(r->info->features & VM_HAS_SWAP) &&
+		     a->object != r->objects->named[VM_OBJECT_F0] &&
+		     !(p && p->may_zero & VM_ZERO_HEAD) && !(a->flags & VM_BIT(VM_FLAG_DP));
 	bool private = !a->shared && a->anon == VM_NO_OBJECT;
 
 	if (x->size != UINT64_MAX && off >= vm_page_align(r, x->size))
@@ -62,7 +69,7 @@ static enum vm_tri resident(const struct vm_rule *r, const struct vm_area *a, ui
 		return stays ? VM_YES : VM_MAYBE;
 	if (r->seen && private)
 		return VM_NO;
-	return stays && has_bytes(r, a, off) ? VM_YES : VM_MAYBE;
+	return stays && has_bytes(p) ? VM_YES : VM_MAYBE;
 }
 
 static void report(struct vm_rule *r, uint64_t start, uint64_t pages)

@@ -23,6 +23,10 @@ static const struct vm_cause memlock = { .text = "RLIMIT_MEMLOCK",
 					 .resource = true };
 static const struct vm_cause mdwe = { .text = "PR_SET_MDWE: writable and executable",
 				      .basis = "map_deny_write_exec(); PR_SET_MDWE(2const)" };
+static const struct vm_cause segment_gone = {
+	.text = "last mapping of a SysV segment",
+	.basis = "ipc/shm.c shm_mmap(): __shm_open(), after vms_clean_up_area()"
+};
 static const struct vm_cause sealed = { .text = "sealed page in the range",
 					.basis = "mm/vma.c vms_gather_munmap_vmas(); mseal.rst",
 					.seal = true };
@@ -44,8 +48,7 @@ static enum vm_tri differ(const struct vm_area *a, const struct vm_area *b)
 	uint64_t maybe = a->flags_maybe | b->flags_maybe;
 
 	if (a->shared != b->shared || a->object != b->object || a->attach != b->attach ||
-	    a->prot != b->prot ||
-	    (a->flags ^ b->flags) & ~maybe)
+	    a->prot != b->prot || (a->flags ^ b->flags) & ~maybe)
 		return VM_YES;
 	if (a->sealed == VM_MAYBE || b->sealed == VM_MAYBE || maybe)
 		return VM_MAYBE;
@@ -68,6 +71,25 @@ static enum vm_tri is_mixed(const struct vm_state *s, uint64_t start, uint64_t e
 		is = d == VM_MAYBE ? VM_MAYBE : is;
 	}
 	return is;
+}
+
+/*
+ * The old mappings go before the segment is mapped anew. If they were the last, it is no more:
+ * segments are marked to be destroyed when they are attached.
+ */
+static bool destroys(struct vm_rule *r, const struct vm_area *a, uint64_t start, uint64_t end)
+{
+	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = start, .end = end };
+	const struct vm_state *before = r->s;
+
+	if (!a->attach)
+		return false;
+	vm_does(r, &gap);
+	if (vm_fails(r, vm_is(!vm_object_attached(r->objects, r->s)), EINVAL, &segment_gone))
+		return true;
+	r->done.n = 0;
+	r->s = before;
+	return false;
 }
 
 /* do_mmap() of the same file, with the same rights and, of the VMA's other flags, VM_LOCKED. */
@@ -97,7 +119,8 @@ static void map_again(struct vm_rule *r, const struct vm_area *a, uint64_t start
 		     &file_size) ||
 	    vm_fails(r, vm_is(vm_mdwe_refuses(r, a->prot, a->prot)), EACCES, &mdwe) ||
 	    vm_fails_split(r, vm_state_sealed(r->s, start, start + size), EPERM, &sealed, start,
-			   start + size))
+			   start + size) ||
+	    destroys(r, a, start, start + size))
 		return;
 	vm_does(r, &map);
 	vm_succeeds(r, 0);

@@ -37,8 +37,8 @@ struct vm_step {
 	uint8_t kind;
 	uint8_t prot; /* VM_MODE_R | W | X */
 	bool shared;
-	bool keep;	   /* MOVE: MREMAP_DONTUNMAP, the source stays mapped */
-	bool private_only; /* FLAGS: shared mappings are left alone */
+	bool keep;     /* MOVE: MREMAP_DONTUNMAP, the source stays mapped */
+	bool ksm_only; /* FLAGS: shared and droppable memory is left alone */
 	bool chosen; /* the address that the kernel chose (its result) is added to start, end; MOVE:
 			to */
 	uint8_t call; /* FILL, WRITE: index of the call in the program */
