@@ -30,6 +30,25 @@ static bool shrink_is_charged(const struct vm_judge *j)
 }
 
 /*
+ * What locked memory refuses, where its lock may have been lost unseen: advice, MS_INVALIDATE, and
+ * to be remapped together with what is not locked.
+ */
+static bool refuses_locked(const struct vm_event *e)
+{
+	switch (e->sc.op) {
+	case VM_OP_MADVISE:
+	case VM_OP_PROCESS_MADVISE:
+		return e->result != -EINVAL;
+	case VM_OP_MSYNC:
+		return e->sc.arg[2] & MS_INVALIDATE && e->result != -EBUSY;
+	case VM_OP_REMAP_FILE_PAGES:
+		return e->result == 0 || e->result == -EINVAL;
+	default:
+		return false;
+	}
+}
+
+/*
  * mm/mremap.c (6.18): dontunmap_complete() clears VM_LOCKED of the VMA that holds the source. Parts
  * of it that were not moved lose their lock too, and the destination, where copy_vma() has merged
  * it with a source that has no anon_vma. 6.12.117 and 7.2 split a locked VMA first, and do not let
@@ -45,9 +64,7 @@ static bool more_is_unlocked(const struct vm_judge *j)
 	if (j->e->sc.op == VM_OP_MREMAP && j->e->result > 0 && j->unobserved_since &&
 	    j->before->unlocks_more)
 		return true;
-	/* advice that locked memory refuses, where its lock was lost unseen */
-	if ((j->e->sc.op == VM_OP_MADVISE || j->e->sc.op == VM_OP_PROCESS_MADVISE) &&
-	    j->e->result >= 0 && j->before->unlocks_more)
+	if (j->before->unlocks_more && refuses_locked(j->e))
 		return true;
 	return j->e->sc.op == VM_OP_MREMAP && j->e->sc.arg[3] & MREMAP_DONTUNMAP &&
 	       j->e->status == VM_STATUS_DONE && j->after->unlocks_more;
@@ -68,8 +85,11 @@ static bool lost_locks_are_counted(const struct vm_judge *j)
 		return !j->late && vm_lost_locks_counted(j);
 	if (e->kind != VM_EVENT_CALL || !j->before->lost_locks)
 		return false;
-	if (op == VM_OP_MMAP || op == VM_OP_MREMAP)
+	if (op == VM_OP_MMAP || op == VM_OP_MREMAP || op == VM_OP_SHMAT ||
+	    op == VM_OP_REMAP_FILE_PAGES)
 		return e->result == -EAGAIN;
+	if (op == VM_OP_BRK)
+		return (uint64_t)e->result != e->sc.arg[0];
 	return (op == VM_OP_MLOCK || op == VM_OP_MLOCK2) && e->result == -ENOMEM;
 }
 
