@@ -290,6 +290,8 @@ static const struct vm_snapshot *snapshot_for(const struct vm_state_expect *x,
 	for (uint32_t i = 0; i < trace->nevents; i++) {
 		const struct vm_event *e = &trace->event[i];
 
+		if (e->kind == VM_EVENT_CALL && e->call >= x->after)
+			break; /* later children have ends, too */
 		if (e->kind == VM_EVENT_START || (e->kind == VM_EVENT_CALL && e->call < x->after) ||
 		    about_last_look(trace, e, x->after))
 			s = e->after.mask & VM_SEEN_MAPS ? &e->after : s;

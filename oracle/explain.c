@@ -29,6 +29,9 @@ void vm_explain_addr(uint64_t addr, const struct vm_target_info *info, struct vm
 		vm_text_add(t, "p%llu", (unsigned long long)(off / l->page_size));
 		if (off % l->page_size)
 			vm_text_add(t, "[%llub]", (unsigned long long)(off % l->page_size));
+	} else if (l->brk_base && addr >= l->brk_base && addr - l->brk_base < l->pud_size) {
+		vm_text_add(t, "brk[%llu]",
+			    (unsigned long long)((addr - l->brk_base) / l->page_size));
 	} else {
 		vm_text_add(t, "%#llx", (unsigned long long)addr);
 	}

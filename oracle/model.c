@@ -2,6 +2,7 @@
 #include "oracle/model.h"
 
 #include "oracle/rules/rule.h"
+#include "oracle/state/process.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ const struct vm_target_info *vm_model_info(const struct vm_model *m)
 
 void vm_model_reset(struct vm_model *m)
 {
+	m->state.process = vm_process_fresh(&m->info.layout);
 	m->state.n = 0;
 	m->state.lost = false;
 	m->forked = m->replaced = false;
@@ -130,6 +132,7 @@ int64_t vm_model_step(struct vm_model *m, const struct vm_call *call, unsigned i
 					       : o->value;
 	vm_effect_apply(&o->effect, (uint64_t)result, &m->state, &m->objects,
 			m->info.layout.page_size);
+	vm_process_after(&m->state.process, &sc, result);
 	if (m->state.lost)
 		vm_model_reset(m);
 	if (call->let)
@@ -208,6 +211,9 @@ struct vm_addr vm_model_addr(const struct vm_model *m, uint64_t value)
 		a.base = VM_BASE_ARENA;
 		a.index = page < VM_ARENA_PAGES ? (uint8_t)page : VM_ARENA_PAGES - 1;
 		a.off = vm_model_quantity(m, off - a.index * l->page_size);
+	} else if (l->brk_base && value >= l->brk_base && value - l->brk_base < l->pud_size) {
+		a.base = VM_BASE_BRK;
+		a.off = vm_model_quantity(m, value - l->brk_base);
 	} else {
 		a.off = vm_model_quantity(m, value);
 	}
@@ -225,7 +231,8 @@ void vm_model_default_info(struct vm_target_info *info)
 					   .pud_size = 1ull << 30,
 					   .task_size = (1ull << 47) - 4096,
 					   .arena_base = 1ull << 45,
-					   .arena_size = 8ull << 30 };
+					   .arena_size = 8ull << 30,
+					   .brk_base = 5ull << 20 };
 	info->features = VM_HAS_MSEAL | VM_HAS_PROCMAP_QUERY | VM_HAS_PAGEMAP | VM_HAS_PROC_MEM |
 			 VM_HAS_SMAPS | VM_HAS_SMAPS_SEAL | VM_HAS_SYSV_SHM;
 	info->mmap_min_addr = info->hint_min_addr = 65536;

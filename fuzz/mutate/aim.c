@@ -112,6 +112,8 @@ static void aim_mmap(struct vm_mutator *m, struct vm_call *call)
 		flags |= MAP_LOCKED;
 	if (how == ANY)
 		s = (struct vm_span){ 0, vm_span_arena(m).len };
+	if (vm_rng_chance(&m->rng, 5))
+		flags |= 1ull << vm_rng_below(&m->rng, 32);
 	if (vm_rng_chance(&m->rng, 2))
 		s.len = vm_len_nonsense(m);
 	put_span(m, call, s);
@@ -121,6 +123,20 @@ static void aim_mmap(struct vm_mutator *m, struct vm_call *call)
 	call->arg[3].bits = flags;
 	if ((how == ANY || how == HINT) && vm_rng_chance(&m->rng, 90))
 		vm_aim_name(m, call);
+}
+
+static void aim_remap(struct vm_mutator *m, struct vm_call *call)
+{
+	struct vm_span s;
+
+	if (!vm_rng_chance(&m->rng, 85) || !vm_span_shared(m, &s))
+		s = vm_span_aimed(m);
+	put_span(m, call, s);
+	call->arg[3].len.pages = (int32_t)vm_rng_below(&m->rng, 2 * VM_OBJECT_PAGES);
+	if (vm_rng_chance(&m->rng, 3))
+		call->arg[2].bits = vm_aim_prot(m);
+	if (vm_rng_chance(&m->rng, 10))
+		call->arg[4].bits = 1ull << vm_rng_below(&m->rng, 32);
 }
 
 /* Into a hole; or over what is there, with the flag that allows it mostly. */
@@ -155,6 +171,28 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 	case VM_OP_MPROTECT:
 		put_span(m, call, vm_span_aimed(m));
 		call->arg[2].bits = vm_aim_prot(m);
+		break;
+	case VM_OP_PKEY_MPROTECT:
+		put_span(m, call, vm_span_aimed(m));
+		call->arg[2].bits = vm_aim_prot(m);
+		call->arg[3].bits =
+			vm_rng_chance(&m->rng, 85) ? UINT32_MAX : vm_rng_below(&m->rng, 17);
+		break;
+	case VM_OP_REMAP_FILE_PAGES:
+		aim_remap(m, call);
+		break;
+	case VM_OP_NAME:
+		put_span(m, call, vm_span_aimed(m));
+		call->arg[2].bits = vm_rng_below(&m->rng, vm_rng_chance(&m->rng, 90) ? 3 : 8);
+		break;
+	case VM_OP_MDWE:
+		call->arg[0].bits = vm_rng_chance(&m->rng, 90) ? 1 : vm_rng_below(&m->rng, 8);
+		break;
+	case VM_OP_BRK:
+		call->arg[0].addr.base = VM_BASE_BRK;
+		call->arg[0].addr.off.pages = (int32_t)vm_rng_below(&m->rng, 16);
+		if (vm_rng_chance(&m->rng, 15))
+			call->arg[0].addr.off.bytes = (int64_t)vm_rng_below(&m->rng, 4096) - 2048;
 		break;
 	case VM_OP_MSEAL:
 		put_span(m, call,
@@ -197,6 +235,15 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 	case VM_OP_PROCESS_MADVISE:
 		aim_madvise(m, call);
 		break;
+	case VM_OP_MSYNC:
+		put_span(m, call, vm_span_aimed(m));
+		call->arg[2].bits = vm_rng_below(&m->rng, 8);
+		break;
+	case VM_OP_MINCORE:
+		put_span(m, call, vm_span_aimed(m));
+		if (vm_rng_chance(&m->rng, 10))
+			call->arg[2].bits = 1 + vm_rng_below(&m->rng, 2);
+		break;
 	default: /* a range alone */
 		put_span(m, call, vm_span_aimed(m));
 	}
@@ -212,6 +259,9 @@ void vm_aim_call(struct vm_mutator *m, struct vm_call *call)
 		[VM_OP_SHMDT] = 1,	[VM_OP_EXEC] = 1,    [VM_OP_MLOCK] = 3,
 		[VM_OP_MLOCK2] = 2,	[VM_OP_MUNLOCK] = 2, [VM_OP_MLOCKALL] = 1,
 		[VM_OP_MUNLOCKALL] = 1, [VM_OP_MADVISE] = 9, [VM_OP_PROCESS_MADVISE] = 1,
+		[VM_OP_MSYNC] = 1,	[VM_OP_MINCORE] = 1, [VM_OP_PKEY_MPROTECT] = 2,
+		[VM_OP_NAME] = 1,	[VM_OP_MDWE] = 1,    [VM_OP_REMAP_FILE_PAGES] = 2,
+		[VM_OP_BRK] = 3,
 	};
 	const struct vm_model_area *areas;
 	uint8_t op = (uint8_t)vm_rng_weighted(&m->rng, weight, VM_OP_COUNT);

@@ -182,7 +182,7 @@ static void make(struct child *c, struct vm_event *e)
 	if (inject && vm_inject_before(c->ex, e))
 		return;
 	if (vm_call_desc(e->sc.op)->nr < 0) {
-		vm_run_touch(c->ex, e, 0);
+		vm_run_special(c->ex, e);
 	} else {
 		e->status = VM_STATUS_DONE;
 		e->result = vm_run_syscall(&e->sc);

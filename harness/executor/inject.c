@@ -175,18 +175,24 @@ static void rights_ignored(const struct vm_executor *ex, struct vm_event *e)
 		close(fd);
 }
 
-/* munmap and mprotect that would have had something to do. */
+static bool may_do_nothing(uint8_t op)
+{
+	return op == VM_OP_MUNMAP || op == VM_OP_MPROTECT || op == VM_OP_PKEY_MPROTECT ||
+	       op == VM_OP_REMAP_FILE_PAGES || op == VM_OP_MDWE || op == VM_OP_BRK;
+}
+
+/* munmap, mprotect and their like that would have had something to do. */
 static bool success_for_nothing(const struct vm_executor *ex, struct vm_event *e)
 {
 	struct vm_range range[2] = { { 0, 0 }, { 0, 0 } };
 
-	if (e->sc.op != VM_OP_MUNMAP && e->sc.op != VM_OP_MPROTECT)
+	if (!may_do_nothing(e->sc.op))
 		return false;
 	vm_call_desc(e->sc.op)->footprint(&e->sc, &ex->info.layout, range);
-	if (range[0].start >= range[0].end)
+	if (e->sc.op != VM_OP_MDWE && range[0].start >= range[0].end)
 		return false;
 	e->status = VM_STATUS_DONE;
-	e->result = 0;
+	e->result = e->sc.op == VM_OP_BRK ? (int64_t)e->sc.arg[0] : 0;
 	return true;
 }
 
@@ -306,6 +312,10 @@ void vm_inject_after(const struct vm_executor *ex, struct vm_event *e)
 		break;
 	case VM_INJECT_WRONG_ERRNO:
 		wrong_errno(e);
+		break;
+	case VM_INJECT_RESIDENCE_WRONG:
+		if (e->sc.op == VM_OP_MINCORE && e->result >= 0)
+			e->result ^= 1;
 		break;
 	case VM_INJECT_RIGHTS_IGNORED:
 		rights_ignored(ex, e);

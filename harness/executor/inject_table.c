@@ -24,8 +24,8 @@ static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
 	[VM_INJECT_NEIGHBOUR_PROTECTED] = { "neighbour-protected",
 					    "mprotect changes one page too many" },
 	[VM_INJECT_WRONG_ERRNO] = { "wrong-errno", "a call that fails returns another errno" },
-	[VM_INJECT_SUCCESS_FOR_NOTHING] = { "success-for-nothing",
-					    "munmap and mprotect return 0 and do nothing" },
+	[VM_INJECT_SUCCESS_FOR_NOTHING] = { "success-for-nothing", "munmap, mprotect and their "
+								   "like return 0 and do nothing" },
 	[VM_INJECT_RIGHTS_IGNORED] = { "rights-ignored",
 				       "a write to a page without the write right succeeds" },
 	[VM_INJECT_LOCK_IGNORED] = { "lock-ignored",
@@ -49,6 +49,8 @@ static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
 					   "MADV_DONTNEED drops one page too many" },
 	[VM_INJECT_GUARD_MISSING] = { "guard-missing",
 				      "MADV_GUARD_INSTALL drops pages and installs no guards" },
+	[VM_INJECT_RESIDENCE_WRONG] = { "residence-wrong",
+					"mincore is wrong about the first page of its range" },
 };
 
 const struct vm_inject_desc *vm_inject_desc(size_t fault)

@@ -81,9 +81,11 @@ void vm_limits_read(struct vm_target_info *info)
 		copy(info->version, sizeof(info->version), name.version);
 		copy(info->machine, sizeof(info->machine), name.machine);
 	}
-	if (!sysinfo(&memory))
+	if (!sysinfo(&memory)) {
 		info->total_pages = (memory.totalram + memory.totalswap) * memory.mem_unit /
 				    info->layout.page_size;
+		info->features |= memory.totalswap ? VM_HAS_SWAP : 0;
+	}
 	info->mmap_min_addr = read_sysctl("/proc/sys/vm/mmap_min_addr");
 	info->hint_min_addr = probe_hint_min_addr(info);
 	info->max_map_count = read_sysctl("/proc/sys/vm/max_map_count");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The features of the kernel. A probe runs in a child of its own, which ends with 0 for yes. */
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,6 +10,11 @@
 #include "harness/executor/setup.h"
 #include "harness/program/advice.h"
 #include "harness/snapshot/procfs.h"
+
+#ifndef PR_SET_VMA
+#define PR_SET_VMA	     0x53564d41
+#define PR_SET_VMA_ANON_NAME 0
+#endif
 
 /* Map n pages at the begin of the arena, with a word in the first. NULL if it cannot be. */
 static volatile uint64_t *map_pages(const struct vm_executor *ex, unsigned int n)
@@ -110,6 +116,25 @@ static int has_pku(struct vm_executor *ex)
 	return syscall(SYS_pkey_alloc, 0, 0) < 0;
 }
 
+static int has_anon_name(struct vm_executor *ex)
+{
+	volatile uint64_t *page = map_pages(ex, 1);
+
+	return !page ||
+	       prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, page, ex->info.layout.page_size, "one");
+}
+
+/* smaps shows nh of a MAP_STACK mapping. */
+static int has_thp(struct vm_executor *ex)
+{
+	struct vm_observer *o = observer(ex, ex->ways);
+	void *at = mmap((void *)(uintptr_t)ex->info.layout.arena_base, ex->info.layout.page_size,
+			PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_STACK, -1, 0);
+
+	return !(at != MAP_FAILED && vm_observe_smaps(o) && o->nvma == 1 &&
+		 o->vma[0].flags >> VM_FLAG_NH & 1);
+}
+
 static int has_sysv_shm(struct vm_executor *ex)
 {
 	(void)ex;
@@ -168,5 +193,7 @@ void vm_probe_all(struct vm_executor *ex)
 	probe(ex, has_sysv_shm, VM_HAS_SYSV_SHM);
 	probe(ex, has_swapin, VM_HAS_MADV_SWAPIN);
 	ask_madvise(ex);
+	probe(ex, has_anon_name, VM_HAS_ANON_NAME);
+	probe(ex, has_thp, VM_HAS_THP);
 	ex->info.features |= vm_probe_behaviour(ex);
 }

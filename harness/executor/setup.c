@@ -101,6 +101,18 @@ static void grow_stack(uint64_t page_size)
 }
 
 /*
+ * The executor's own heap ends with a page of shared memory. Nothing merges with that, so what a
+ * program adds to the heap is a VMA of its own, from brk_base on (vm_info_find_heap()).
+ */
+static void end_heap(uint64_t page_size)
+{
+	uint64_t now = (uintptr_t)sbrk(0), pad = -now & (page_size - 1);
+
+	if (sbrk((intptr_t)(pad + page_size)) != (void *)-1)
+		map_shared((void *)(uintptr_t)(now + pad), page_size, MAP_FIXED);
+}
+
+/*
  * The kernel puts the area just below what is there already, mostly far above the arena: it then
  * has a boundary less to look past, and smaps shows the arena first.
  */
@@ -110,6 +122,7 @@ void vm_setup_memory(struct vm_executor *ex)
 	size_t io = VM_FRAME_MAX + page_size;
 
 	grow_stack(page_size);
+	end_heap(page_size);
 	ex->area = map_shared(NULL, sizeof(*ex->area), 0);
 	ex->io = map_shared(NULL, io, 0);
 	if (madvise(ex->io, io, MADV_DONTFORK))
@@ -186,6 +199,7 @@ void vm_setup_own(struct vm_executor *ex)
 		vm_die("the executor has more than %d mappings", VM_MAX_OWN);
 	info->nown = o->nown;
 	memcpy(info->own, o->own, o->nown * sizeof(o->own[0]));
+	vm_info_find_heap(info);
 	for (uint32_t i = 0; i < info->nown; i++)
 		add_own(ex, &info->own[i]);
 	if (info->nguard && info->guard[info->nguard - 1].end + NEAR > info->layout.task_size)

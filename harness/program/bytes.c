@@ -11,10 +11,10 @@ static const struct {
 	uint8_t nops, nobjects, nadvice;
 } versions[VM_BYTES_VERSION + 1] = {
 	[1] = { .nops = 8, .nobjects = 1 },
-	[2] = { .nops = 21, .nobjects = 6, .nadvice = 27 },
+	[2] = { .nops = 28, .nobjects = 6, .nadvice = 27 },
 };
 
-_Static_assert(VM_OP_COUNT == 21 && VM_OBJECT_COUNT == 6,
+_Static_assert(VM_OP_COUNT == 28 && VM_OBJECT_COUNT == 6,
 	       "a new opcode needs a new VM_BYTES_VERSION, see versions[]");
 
 #define CONTROL_LET	 0x0f
@@ -24,6 +24,7 @@ _Static_assert(VM_OP_COUNT == 21 && VM_OBJECT_COUNT == 6,
 #define BASE_NAME 0x80 /* ... 0x8f */
 #define BASE_NULL 0x90
 #define BASE_TASK 0x91
+#define BASE_BRK  0x92 /* from version 2 on */
 
 #define QTY_PARTS 0x80
 #define QTY_PAGES 0x01
@@ -41,6 +42,7 @@ _Static_assert(VM_OP_COUNT == 21 && VM_OBJECT_COUNT == 6,
 
 struct reader {
 	const uint8_t *at, *end;
+	unsigned int version;
 };
 
 /* A little-endian number; bytes that are missing read as 0. */
@@ -83,6 +85,8 @@ static struct vm_addr get_addr(struct reader *r)
 
 	if (base == BASE_TASK) {
 		addr.base = VM_BASE_TASK;
+	} else if (base == BASE_BRK && r->version > 1) {
+		addr.base = VM_BASE_BRK;
 	} else if (base == BASE_NULL || base == BASE_NAME) {
 		addr.base = VM_BASE_NULL;
 	} else if (base > BASE_NAME && base < BASE_NULL) {
@@ -96,19 +100,16 @@ static struct vm_addr get_addr(struct reader *r)
 	return addr;
 }
 
-static uint64_t get_flags(struct reader *r, const struct vm_arg_desc *desc, unsigned int version)
+static uint64_t get_flags(struct reader *r, const struct vm_arg_desc *desc)
 {
-	unsigned int nwords = version == 1 && desc->words_v1 ? desc->words_v1 : WORDS;
 	uint8_t mask = (uint8_t)get(r, 1);
-	uint64_t bits = mask & MORE ? get(r, 4) & desc->legal : 0;
+	uint64_t legal = r->version == 1 && desc->legal_v1 ? desc->legal_v1 : desc->legal;
+	uint64_t bits = mask & MORE ? get(r, 4) : 0;
 
-	for (unsigned int i = 0; desc->words[i].name; i++) {
-		if (i < nwords && mask & 1u << i)
+	for (unsigned int i = 0; i < WORDS && desc->words[i].name; i++)
+		if (mask & 1u << i)
 			bits |= desc->words[i].bits;
-		if (version == 1 && i >= nwords)
-			bits &= ~(uint64_t)desc->words[i].bits;
-	}
-	return bits;
+	return bits & legal;
 }
 
 static uint64_t get_prot(struct reader *r)
@@ -140,7 +141,7 @@ static void get_arg(struct reader *r, const struct vm_arg_desc *desc, unsigned i
 		arg->bits = get_prot(r);
 		break;
 	case VM_ARG_FLAGS:
-		arg->bits = get_flags(r, desc, version);
+		arg->bits = get_flags(r, desc);
 		break;
 	case VM_ARG_OBJECT:
 		arg->bits = get(r, 1) % versions[version].nobjects;
@@ -177,7 +178,7 @@ static void get_call(struct reader *r, unsigned int version, struct vm_call *cal
 
 void vm_program_decode(const uint8_t *bytes, size_t len, struct vm_program *prog)
 {
-	struct reader r;
+	struct reader r = { .version = 0 };
 	unsigned int version;
 
 	memset(prog, 0, sizeof(*prog));
@@ -188,6 +189,7 @@ void vm_program_decode(const uint8_t *bytes, size_t len, struct vm_program *prog
 	version = (unsigned int)get(&r, 1);
 	if (!version || version > VM_BYTES_VERSION)
 		version = VM_BYTES_VERSION;
+	r.version = version;
 	prog->observe = (get(&r, 1) & 3) % VM_OBSERVE_COUNT;
 	get(&r, 2);
 	while (r.at < r.end && prog->ncalls < VM_PROGRAM_MAX_CALLS)
@@ -244,6 +246,9 @@ static void put_addr(struct writer *w, const struct vm_addr *addr)
 		break;
 	case VM_BASE_TASK:
 		put(w, BASE_TASK, 1);
+		break;
+	case VM_BASE_BRK:
+		put(w, BASE_BRK, 1);
 		break;
 	default:
 		put(w, BASE_NULL, 1);

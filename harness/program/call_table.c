@@ -2,6 +2,7 @@
 /* The rows of the table of calls, and what each call may touch. */
 #include <linux/mman.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
 
@@ -79,11 +80,53 @@ static const struct vm_word advice_words[] = {
 	{ NULL, 0 },
 };
 
+static const struct vm_word msync_words[] = {
+	{ "async", MS_ASYNC },
+	{ "invalidate", MS_INVALIDATE },
+	{ "sync", MS_SYNC },
+	{ NULL, 0 },
+};
+
+/* Where the vector is: see harness/executor/calls/run_mincore.c. */
+static const struct vm_word mincore_words[] = {
+	{ "novec", VM_MINCORE_NO_VECTOR },
+	{ "rovec", VM_MINCORE_READ_ONLY },
+	{ NULL, 0 },
+};
+
+/* The key of pkey_mprotect: a number, or -1. */
+static const struct vm_word key_words[] = {
+	{ "nokey", UINT32_MAX },
+	{ NULL, 0 },
+};
+
+static const struct vm_word remap_words[] = {
+	{ "nonblock", MAP_NONBLOCK },
+	{ NULL, 0 },
+};
+
+/* PR_SET_VMA_ANON_NAME: two names, or none to take it away. */
+static const struct vm_word name_words[] = {
+	{ "one", VM_NAME_ONE },
+	{ "two", VM_NAME_TWO },
+	{ "illegal", VM_NAME_ILLEGAL },
+	{ NULL, 0 },
+};
+
+/* PR_SET_MDWE */
+static const struct vm_word mdwe_words[] = {
+	{ "refuse", VM_MDWE_REFUSE },
+	{ "noinherit", VM_MDWE_NO_INHERIT },
+	{ NULL, 0 },
+};
+
 static const struct vm_word no_words[] = { { NULL, 0 } };
 
-#define MMAP_LEGAL                                                                                 \
-	(MAP_ANONYMOUS | MAP_PRIVATE | MAP_SHARED | MAP_FIXED | MAP_FIXED_NOREPLACE |              \
-	 MAP_POPULATE | MAP_NORESERVE | MAP_LOCKED)
+/*
+ * All bits but those that no rule says enough about: a mapping that grows by itself, huge pages
+ * that may not be there, and DAX.
+ */
+#define MMAP_LEGAL (UINT32_MAX & ~(uint32_t)(MAP_GROWSDOWN | MAP_HUGETLB | MAP_SYNC))
 
 static uint64_t page_up(uint64_t value, const struct vm_layout *layout)
 {
@@ -130,8 +173,13 @@ static void mmap_footprint(const struct vm_syscall *sc, const struct vm_layout *
 /* Locking populates what can be accessed; the executor sees to it that more is refused. */
 static bool mmap_populates(const struct vm_syscall *sc)
 {
-	return sc->arg[3] & MAP_POPULATE ||
+	return (sc->arg[3] & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE ||
 	       (sc->arg[3] & MAP_LOCKED && sc->arg[2] && sc->arg[1] <= VM_LOCK_MAX);
+}
+
+static bool remap_populates(const struct vm_syscall *sc)
+{
+	return !sc->arg[2] && !(sc->arg[4] & MAP_NONBLOCK);
 }
 
 static bool mlock_populates(const struct vm_syscall *sc)
@@ -216,6 +264,63 @@ static void mseal_footprint(const struct vm_syscall *sc, const struct vm_layout 
 }
 
 /*
+ * Calls that walk what is mapped in a range and change nothing there: a start that is not aligned
+ * and an end that wraps are refused. 6.12 mm/msync.c.
+ */
+static void walk_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			   struct vm_range range[2])
+{
+	if (page_aligned(sc->arg[0], layout))
+		range[0] = flat_range(sc->arg[0], page_up(sc->arg[1], layout));
+}
+
+/* madvise_set_anon_name() refuses as mseal does, and changes no page. 6.12 mm/madvise.c. */
+static void name_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			   struct vm_range range[2])
+{
+	if (page_aligned(sc->arg[0], layout))
+		range[0] = flat_range(sc->arg[0], page_up(sc->arg[1], layout));
+}
+
+/*
+ * Growth takes a hole; a shrink unmaps from the new break to the old one, which is not known here:
+ * the whole place of the heap. What lies below the executor's own memory is refused; between that
+ * and the program's heap the executor's would be cut. 6.12 mm/mmap.c sys_brk().
+ */
+static void brk_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			  struct vm_range range[2])
+{
+	uint64_t addr = sc->arg[0], end = layout->brk_base + layout->pud_size;
+
+	if (addr < layout->page_size)
+		return;
+	range[0].end = layout->task_size;
+	if (layout->brk_base && addr < layout->task_size)
+		range[0].end = addr <= end ? end : page_up(addr, layout);
+	if (layout->brk_base)
+		range[0].start = addr < layout->brk_base ? addr & ~(layout->page_size - 1)
+							 : layout->brk_base;
+}
+
+/* sys_mincore() refuses a range that is not below TASK_SIZE before it looks. 6.12 mm/mincore.c. */
+static void mincore_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			      struct vm_range range[2])
+{
+	if (page_aligned(sc->arg[0], layout) && sc->arg[1] <= layout->task_size)
+		range[0] = user_range(sc->arg[0], page_up(sc->arg[1], layout), layout);
+}
+
+/* sys_remap_file_pages() rounds both start and size down. 6.12 mm/mmap.c. */
+static void remap_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			    struct vm_range range[2])
+{
+	uint64_t mask = ~(layout->page_size - 1);
+
+	if (!sc->arg[2])
+		range[0] = flat_range(sc->arg[0] & mask, sc->arg[1] & mask);
+}
+
+/*
  * do_madvise() refuses an unaligned start, a length that rounds to 0 and an end that wraps,
  * whatever the advice. process_madvise shortens lengths above MAX_RW_COUNT, so that its range may
  * be less.
@@ -288,6 +393,7 @@ static void mlock_footprint(const struct vm_syscall *sc, const struct vm_layout 
  * Calls on objects change mappings of them wherever they are, but no mapping of the executor's;
  * fork changes no mapping, it makes an address space, and exec ends one that nobody needs any more.
  * mlockall() and munlockall() change flags of those, whole VMAs at a time, and nothing else.
+ * The rest changes no mapping at all.
  */
 static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
 			 struct vm_range range[2])
@@ -336,10 +442,9 @@ static void shmdt_footprint(const struct vm_syscall *sc, const struct vm_layout 
 	{                                                                                          \
 		name, VM_ARG_PROT, NULL, 0, 0, 0                                                   \
 	}
-#define FLAGS(words, bits) FLAGS_V1(words, bits, 0)
-#define FLAGS_V1(words, bits, words_v1)                                                            \
+#define FLAGS(words, bits)                                                                         \
 	{                                                                                          \
-		"flags", VM_ARG_FLAGS, words, bits, 0, words_v1                                    \
+		"flags", VM_ARG_FLAGS, words, bits, 0, 0                                           \
 	}
 #define CHOICE(name, words)                                                                        \
 	{                                                                                          \
@@ -352,13 +457,19 @@ static void shmdt_footprint(const struct vm_syscall *sc, const struct vm_layout 
 
 #define OFFSET(name, since)                                                                        \
 	{                                                                                          \
-		name, VM_ARG_OFFSET, NULL, 0, since, 0                                             \
+		name, VM_ARG_OFFSET, NULL, 0, 0, since                                             \
+	}
+
+#define MMAP_LEGAL_V1 (MAP_ANONYMOUS | MAP_PRIVATE | MAP_SHARED | MAP_FIXED | MAP_FIXED_NOREPLACE)
+#define MMAP_FLAGS                                                                                 \
+	{                                                                                          \
+		"flags", VM_ARG_FLAGS, mmap_words, MMAP_LEGAL, MMAP_LEGAL_V1, 0                    \
 	}
 
 static const struct vm_call_desc table[VM_OP_COUNT] = {
 	[VM_OP_MMAP] = {
 		.name = "mmap", .nr = SYS_mmap, .nargs = 6, .returns_addr = true,
-		.arg = { ADDR("addr"), LEN("len"), PROT("prot"), FLAGS_V1(mmap_words, MMAP_LEGAL, 5),
+		.arg = { ADDR("addr"), LEN("len"), PROT("prot"), MMAP_FLAGS,
 			 OBJECT("object"), OFFSET("offset", 2) },
 		.syntax = "%g %p %o %w", .footprint = mmap_footprint, .populates = mmap_populates,
 	},
@@ -458,6 +569,44 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 			 FLAGS(no_words, UINT32_MAX) },
 		.syntax = "%r %c %w", .footprint = madvise_footprint,
 		.populates = madvise_populates, .harmful = madvise_harmful,
+	},
+	[VM_OP_MSYNC] = {
+		.name = "msync", .nr = SYS_msync, .nargs = 3,
+		.arg = { ADDR("addr"), LEN("len"), FLAGS(msync_words, UINT32_MAX) },
+		.syntax = "%r %f", .footprint = walk_footprint,
+	},
+	[VM_OP_MINCORE] = {
+		.name = "mincore", .nr = -1, .nargs = 3,
+		.arg = { ADDR("addr"), LEN("len"),
+			 FLAGS(mincore_words, VM_MINCORE_NO_VECTOR | VM_MINCORE_READ_ONLY) },
+		.syntax = "%r %w", .footprint = mincore_footprint,
+	},
+	[VM_OP_PKEY_MPROTECT] = {
+		.name = "pkey_mprotect", .nr = SYS_pkey_mprotect, .nargs = 4,
+		.arg = { ADDR("addr"), LEN("len"), PROT("prot"), FLAGS(key_words, UINT32_MAX) },
+		.syntax = "%r %p %f", .footprint = mprotect_footprint,
+	},
+	[VM_OP_REMAP_FILE_PAGES] = {
+		.name = "remap_file_pages", .nr = -1, .nargs = 5, .populates = remap_populates,
+		.arg = { ADDR("addr"), LEN("size"), PROT("prot"), LEN("offset"),
+			 FLAGS(remap_words, UINT32_MAX) },
+		.syntax = "%r %l %p %w", .footprint = remap_footprint,
+	},
+	[VM_OP_NAME] = {
+		.name = "name", .nr = -1, .nargs = 3,
+		.arg = { ADDR("addr"), LEN("len"),
+			 FLAGS(name_words, VM_NAME_ONE | VM_NAME_TWO | VM_NAME_ILLEGAL) },
+		.syntax = "%r %w", .footprint = name_footprint,
+	},
+	[VM_OP_BRK] = {
+		.name = "brk", .nr = -1, .nargs = 1, .returns_addr = true,
+		.arg = { ADDR("addr") },
+		.syntax = "%a", .footprint = brk_footprint,
+	},
+	[VM_OP_MDWE] = {
+		.name = "mdwe", .nr = -1, .nargs = 1,
+		.arg = { FLAGS(mdwe_words, UINT32_MAX) },
+		.syntax = "%f", .footprint = no_footprint,
 	},
 };
 

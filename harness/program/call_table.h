@@ -16,6 +16,19 @@ enum vm_arg_kind {
 	VM_ARG_CHOICE, /* one of the row's words, or any other number of 32 bits */
 };
 
+/* mincore's flags: what is wrong with the vector; none: it is as long as it must be. */
+#define VM_MINCORE_NO_VECTOR 1u /* not a user address */
+#define VM_MINCORE_READ_ONLY 2u /* a user address that cannot be written */
+
+/* name: which; both is a third name. */
+#define VM_NAME_ONE	1u
+#define VM_NAME_TWO	2u
+#define VM_NAME_ILLEGAL 4u /* a name with a character that is not allowed */
+
+/* PR_MDWE_REFUSE_EXEC_GAIN, PR_MDWE_NO_INHERIT of <linux/prctl.h>; older headers lack them. */
+#define VM_MDWE_REFUSE	   1u
+#define VM_MDWE_NO_INHERIT 2u
+
 struct vm_word {
 	const char *name;
 	uint32_t bits; /* VM_ARG_CHOICE: the value */
@@ -28,8 +41,8 @@ struct vm_arg_desc {
 	const struct vm_word *words;
 	/* VM_ARG_FLAGS: bits that a decoded program may have set; others are cleared. */
 	uint32_t legal;
-	uint8_t since;	  /* first version of the byte format that has it; 0: all */
-	uint8_t words_v1; /* VM_ARG_FLAGS: how many of the words version 1 has; 0: all */
+	uint32_t legal_v1; /* ... in version 1 of the byte format; 0: the same */
+	uint8_t since;	   /* first version of the byte format that has it; 0: all */
 };
 
 struct vm_call_desc {

@@ -16,6 +16,7 @@ static void normalise_addr(struct vm_addr *addr)
 			addr->base = VM_BASE_NULL;
 		return;
 	case VM_BASE_TASK:
+	case VM_BASE_BRK:
 		break;
 	default:
 		addr->base = VM_BASE_NULL;

@@ -16,6 +16,8 @@
 #define VM_ARENA_PAGES	     128 /* pages that pN can name; more of the arena by [2pmd], [1pud] */
 #define VM_TOUCH_MAX_PAGES   256 /* a touch or fill of more pages is withheld (bounds memory) */
 #define VM_LOCK_MAX	     (8ull << 20) /* bytes that a process may lock: the kernel's own default */
+#define VM_MINCORE_MAX_PAGES 256	  /* the vector of a longer mincore cannot be written */
+#define VM_MINCORE_BITS	     62		  /* pages that its result shows */
 #define VM_NO_ADDR	     ((uint64_t)-1)
 
 /*
@@ -60,6 +62,13 @@ enum vm_op {
 	VM_OP_MUNLOCKALL,
 	VM_OP_MADVISE,
 	VM_OP_PROCESS_MADVISE,
+	VM_OP_MSYNC,
+	VM_OP_MINCORE,
+	VM_OP_PKEY_MPROTECT,
+	VM_OP_REMAP_FILE_PAGES,
+	VM_OP_NAME,
+	VM_OP_MDWE,
+	VM_OP_BRK,
 	VM_OP_COUNT
 };
 
@@ -89,6 +98,7 @@ enum vm_base {
 	VM_BASE_NAME,  /* a..o: the address that a `let` call returned; 0 if it returned none */
 	VM_BASE_NULL,  /* null: address 0, so that null[...] says any absolute address */
 	VM_BASE_TASK,  /* task: TASK_SIZE */
+	VM_BASE_BRK,   /* brk: where the program's heap begins */
 	VM_BASE_COUNT
 };
 
@@ -123,6 +133,8 @@ struct vm_layout {
 	uint64_t page_size, pmd_size, pud_size;
 	uint64_t task_size;
 	uint64_t arena_base, arena_size;
+	/* The program's heap begins here, behind the executor's; 0 if it cannot have one. */
+	uint64_t brk_base;
 };
 
 /* One call with run-time values, as made or withheld. Argument order is the row's in call_table.c.

@@ -27,6 +27,9 @@ uint64_t vm_addr_value(const struct vm_addr *addr, const struct vm_layout *layou
 	case VM_BASE_TASK:
 		base = layout->task_size;
 		break;
+	case VM_BASE_BRK:
+		base = layout->brk_base;
+		break;
 	default:
 		break;
 	}

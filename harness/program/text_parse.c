@@ -21,6 +21,10 @@ static void list_add(char *list, const char *word)
 {
 	size_t len = strlen(list);
 
+	if (len > 3 && !strcmp(list + len - 3, "..."))
+		return;
+	if (len + strlen(word) + sizeof(", , ...") > LIST_MAX)
+		word = "...";
 	snprintf(list + len, LIST_MAX - len, "%s%s", len ? ", " : "", word);
 }
 

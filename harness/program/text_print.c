@@ -97,6 +97,9 @@ static void add_addr(struct out *o, const struct vm_addr *addr)
 	case VM_BASE_TASK:
 		add(o, "task");
 		break;
+	case VM_BASE_BRK:
+		add(o, "brk");
+		break;
 	default:
 		add(o, "null");
 		break;
@@ -108,7 +111,23 @@ static void add_addr(struct out *o, const struct vm_addr *addr)
 	add(o, "]");
 }
 
-/* A run-time address: by its page where it lies in the arena. */
+/* A run-time address in the heap, if it lies there. */
+static bool add_raw_heap(struct out *o, uint64_t addr, const struct vm_layout *layout)
+{
+	uint64_t off = layout ? addr - layout->brk_base : 0;
+
+	if (!layout || !layout->brk_base || addr < layout->brk_base || off >= layout->pud_size)
+		return false;
+	add(o, "brk");
+	if (off && off % layout->page_size)
+		add(o, "[%" PRIu64 "+%" PRIu64 "b]", off / layout->page_size,
+		    off % layout->page_size);
+	else if (off)
+		add(o, "[%" PRIu64 "]", off / layout->page_size);
+	return true;
+}
+
+/* A run-time address: by its page where it lies in the arena or in the heap. */
 static void add_raw_addr(struct out *o, uint64_t addr, const struct vm_layout *layout)
 {
 	uint64_t page, rest;
@@ -117,6 +136,8 @@ static void add_raw_addr(struct out *o, uint64_t addr, const struct vm_layout *l
 		add(o, "null");
 		return;
 	}
+	if (add_raw_heap(o, addr, layout))
+		return;
 	if (!layout || addr < layout->arena_base ||
 	    addr - layout->arena_base >= layout->arena_size) {
 		add(o, "0x%" PRIx64, addr);

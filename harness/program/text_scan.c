@@ -252,12 +252,15 @@ static bool scan_base(struct vm_parser *p, struct vm_addr *addr)
 	} else if (vm_scan_accept(p, "task")) {
 		addr->base = VM_BASE_TASK;
 		return true;
+	} else if (vm_scan_accept(p, "brk")) {
+		addr->base = VM_BASE_BRK;
+		return true;
 	} else {
 		addr->base = VM_BASE_NAME;
 		addr->index = vm_names_find(p, p->at, len);
 		if (!addr->index)
 			return vm_scan_expected(p, p->at,
-						"an address (p0..p127, null, task or a name "
+						"an address (p0..p127, null, task, brk or a name "
 						"that an earlier let gives)");
 	}
 	p->at += len;

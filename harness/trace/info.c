@@ -126,6 +126,18 @@ static void get_own(struct vm_reader *r, struct vm_target_info *info)
 	}
 }
 
+void vm_info_find_heap(struct vm_target_info *info)
+{
+	info->layout.brk_base = 0;
+	for (uint32_t i = 1; i < info->nown; i++) {
+		const struct vm_vma *heap = &info->own[i - 1], *last = &info->own[i];
+
+		if (heap->kind == VM_KIND_HEAP && last->start == heap->end &&
+		    last->mode & VM_MODE_S)
+			info->layout.brk_base = last->end;
+	}
+}
+
 int vm_info_decode(const uint8_t *buf, size_t len, struct vm_target_info *info)
 {
 	struct vm_reader in = { .at = buf, .end = len ? buf + len : buf }, *r = &in;
@@ -149,6 +161,7 @@ int vm_info_decode(const uint8_t *buf, size_t len, struct vm_target_info *info)
 	if (!layout_valid(&info->layout))
 		r->bad = true;
 	get_own(r, info);
+	vm_info_find_heap(info);
 	if (!r->bad && r->at == r->end)
 		return 0;
 	memset(info, 0, sizeof(*info));

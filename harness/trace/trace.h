@@ -26,6 +26,9 @@
 #define VM_HAS_PKU	     (1ull << 7)
 #define VM_HAS_SYSV_SHM	     (1ull << 9) /* a SysV segment can be made */
 #define VM_IS_NAMESPACED     (1ull << 8) /* the executor has process and IPC namespaces of its own */
+#define VM_HAS_SWAP	     (1ull << 10) /* pages may leave memory while they are mapped */
+#define VM_HAS_ANON_NAME     (1ull << 11) /* CONFIG_ANON_VMA_NAME */
+#define VM_HAS_THP	     (1ull << 12) /* MAP_STACK gives VM_NOHUGEPAGE: 6.7, with THP */
 /* What madvise knows: asked for with length 0, before anything else is looked at. */
 #define VM_HAS_MADV_HUGEPAGE  (1ull << 24) /* ... and nohugepage, collapse */
 #define VM_HAS_MADV_MERGEABLE (1ull << 25) /* ... and unmergeable */
@@ -173,6 +176,12 @@ int vm_events_decode(const uint8_t *bytes, size_t len, struct vm_trace *trace, c
  */
 size_t vm_info_encode(const struct vm_target_info *info, uint8_t *buf, size_t cap);
 int vm_info_decode(const uint8_t *buf, size_t len, struct vm_target_info *info);
+
+/*
+ * Set layout.brk_base by own[]: the end of the shared page that ends the executor's heap; 0 if
+ * there is none.
+ */
+void vm_info_find_heap(struct vm_target_info *info);
 
 /* ---- file.c ---- */
 

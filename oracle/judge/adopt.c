@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Observation becomes belief: what agrees is confirmed, what does not is taken as it is. */
 #include "oracle/judge/judge.h"
+#include "oracle/state/process.h"
 
 static void adopt_flags(const struct vm_judge *j, const struct vm_vma *v, struct vm_area *a)
 {
@@ -67,6 +68,7 @@ static struct vm_area unknown_piece(struct vm_judge *j, const struct vm_vma *v, 
 				 .sealed = VM_MAYBE,
 				 .account = VM_MAYBE,
 				 .guard = vm_has_guards(j->profile, j->info) ? VM_MAYBE : VM_NO,
+				 .name = VM_NAME_UNKNOWN,
 				 .flags_maybe = VM_TRACKED_FLAGS };
 
 	if (piece.object == VM_NO_OBJECT || !v->inode)
@@ -168,6 +170,7 @@ void vm_adopt(struct vm_judge *j, const struct vm_snapshot *snap)
 	struct vm_state *to = j->next, *old = j->before;
 	uint32_t own = 0;
 
+	to->process = old->process;
 	to->n = 0;
 	to->lost = false;
 	if (old->lost)
@@ -198,6 +201,7 @@ void vm_begin(struct vm_judge *j, const struct vm_event *start)
 	if (start)
 		return;
 	/* A fresh child holds the executor and nothing else. */
+	s->process = vm_process_fresh(&j->info->layout);
 	s->n = 0;
 	s->lost = false;
 	s->def_flags = s->def_maybe = s->lost_locks = 0;

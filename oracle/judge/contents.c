@@ -15,12 +15,13 @@ static bool as_written(const struct vm_object_page *e, const struct vm_content *
 	return e->content.head == seen->head && (!e->rest_known || e->content.rest == seen->rest);
 }
 
-/* ... or as it is if the kernel dropped it after MADV_FREE, before any later write? */
+/* ... or as it is if the kernel dropped it, before any later write or after? */
 static bool as_dropped(const struct vm_object_page *e, const struct vm_content *seen)
 {
-	uint64_t head = e->may_zero & VM_ZERO_HEAD ? 0 : e->content.head;
+	bool last = e->may_zero & VM_ZERO_HEAD;
+	bool before = e->may_zero && (!last || e->may_zero & VM_ZERO_EITHER);
 
-	return e->may_zero && seen->head == head && !seen->rest;
+	return !seen->rest && ((last && !seen->head) || (before && seen->head == e->content.head));
 }
 
 static bool differs(const struct vm_object_page *believed, bool zero, const struct vm_content *seen)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "oracle/judge/judge.h"
+#include "oracle/state/process.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +119,7 @@ static void look(struct vm_judge *j)
 	/* what a child does to shared objects meanwhile is not known */
 	if (j->space && j->before->lost)
 		j->parent->lost = true;
+	j->present = snap->mask & VM_SEEN_CONTENTS ? snap : NULL;
 	if (snap->mask & VM_SEEN_MAPS) {
 		vm_check_views(j, snap);
 		vm_adopt(j, snap);
@@ -175,6 +177,8 @@ static void judge_call(struct vm_judge *j)
 		}
 	}
 	swap_states(j);
+	if (e->status == VM_STATUS_DONE)
+		vm_process_after(&j->before->process, &e->sc, e->result);
 	look(j);
 }
 

@@ -31,6 +31,7 @@ struct vm_judge {
 	const struct vm_snapshot *parent_maps;
 	uint32_t parent_unobserved_since;
 	const struct vm_snapshot *last_maps; /* the last observed layout, NULL before the first */
+	const struct vm_snapshot *present;   /* the look just before, if it saw present pages */
 	uint32_t unobserved_since; /* first event whose effect has not been looked at, or 0 */
 	uint32_t event;		   /* index of the event being judged */
 	const struct vm_event *e;

@@ -17,7 +17,10 @@ static bool errno_of(const struct vm_event *e, int *err)
 static bool chosen_fits(const struct vm_judge *j, const struct vm_outcome *o, uint64_t addr)
 {
 	const struct vm_layout *l = &j->info->layout;
+	uint64_t below = (uint64_t)o->value;
 
+	if (below && (addr < 1u << 30 || addr + o->len > below))
+		return false;
 	return addr % l->page_size == 0 && o->len <= l->task_size &&
 	       addr <= l->task_size - o->len && addr >= j->info->mmap_min_addr &&
 	       !vm_state_any(j->before, addr, addr + o->len);
@@ -33,6 +36,9 @@ static bool result_matches(const struct vm_judge *j, const struct vm_outcome *o)
 		return e->status == VM_STATUS_DONE && e->result == o->value;
 	case VM_RESULT_ERRNO:
 		return errno_of(e, &err) && err == o->value;
+	case VM_RESULT_BITS:
+		return e->status == VM_STATUS_DONE && e->result >= 0 &&
+		       ((uint64_t)e->result & o->len) == (uint64_t)o->value;
 	case VM_RESULT_CHOSEN:
 		return e->status == VM_STATUS_DONE && !errno_of(e, &err) &&
 		       chosen_fits(j, o, (uint64_t)e->result);
@@ -51,6 +57,7 @@ static void run_rule(struct vm_judge *j, const struct vm_profile *p, bool docume
 			     .p = p,
 			     .call = j->e->call,
 			     .documented = documented,
+			     .seen = j->present,
 			     .work = j->work,
 			     .objects = &j->scratch->objects,
 			     .out = out };

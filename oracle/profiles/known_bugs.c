@@ -60,8 +60,11 @@ static bool lost_locks_are_counted(const struct vm_judge *j)
 		return !j->late && vm_lost_locks_counted(j);
 	if (e->kind != VM_EVENT_CALL || !j->before->lost_locks)
 		return false;
-	if (op == VM_OP_MMAP || op == VM_OP_MREMAP)
+	if (op == VM_OP_MMAP || op == VM_OP_MREMAP || op == VM_OP_SHMAT ||
+	    op == VM_OP_REMAP_FILE_PAGES)
 		return e->result == -EAGAIN;
+	if (op == VM_OP_BRK)
+		return (uint64_t)e->result != e->sc.arg[0];
 	return (op == VM_OP_MLOCK || op == VM_OP_MLOCK2) && e->result == -ENOMEM;
 }
 

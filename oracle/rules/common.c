@@ -127,10 +127,26 @@ enum vm_tri vm_over_memlock(const struct vm_rule *r, uint64_t bytes)
 	return maybe > limit - bytes - locked ? VM_MAYBE : VM_NO;
 }
 
+enum vm_tri vm_new_over_memlock(const struct vm_rule *r, uint64_t asked, uint64_t bytes)
+{
+	uint64_t lo = VM_BIT(VM_FLAG_LO);
+	bool locked = (asked | r->s->def_flags) & lo, maybe = r->s->def_maybe & lo;
+	enum vm_tri over = locked || maybe ? vm_over_memlock(r, bytes) : VM_NO;
+
+	return over == VM_YES && !locked ? VM_MAYBE : over;
+}
+
 enum vm_tri vm_over_map_count(const struct vm_rule *r)
 {
 	/* an area is at most one VMA here, and no call makes more than four */
 	return r->s->n + 8 < r->info->max_map_count ? VM_NO : VM_MAYBE;
+}
+
+bool vm_mdwe_refuses(const struct vm_rule *r, uint8_t was, uint8_t now)
+{
+	if (!(r->s->process.mdwe & VM_MDWE_REFUSE) || !(now & VM_MODE_X))
+		return false;
+	return now & VM_MODE_W || !(was & VM_MODE_X);
 }
 
 uint8_t vm_mode_of_prot(uint64_t prot)

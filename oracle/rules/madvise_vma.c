@@ -154,7 +154,7 @@ static bool flags_of(int32_t advice, struct vm_step *step)
 	step->flags = change[advice].set;
 	step->clear = change[advice].clear;
 	/* mm/ksm.c vma_ksm_compatible(): elsewhere the advice is ignored */
-	step->private_only = advice == MADV_MERGEABLE;
+	step->ksm_only = advice == MADV_MERGEABLE;
 	return true;
 }
 

@@ -3,10 +3,14 @@
 #include "oracle/rules/rule.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MAP_DROPPABLE
+#define MAP_DROPPABLE 8
 #endif
 #define MAP_TYPE_BITS		 0xfu
 #define MAP_SHARED_VALIDATE_BITS 0x3u
@@ -54,6 +58,10 @@ static const struct vm_cause memlock = { .text = "RLIMIT_MEMLOCK",
 					 .resource = true };
 static const struct vm_cause bad_type = { .text = "neither MAP_SHARED nor MAP_PRIVATE",
 					  .basis = "mm/mmap.c do_mmap()" };
+static const struct vm_cause droppable_locked = { .text = "MAP_DROPPABLE and MAP_LOCKED",
+						  .basis = "mm/mmap.c do_mmap()" };
+static const struct vm_cause mdwe = { .text = "PR_SET_MDWE: writable and executable",
+				      .basis = "map_deny_write_exec(); PR_SET_MDWE(2const)" };
 static const struct vm_cause sealed = { .text = "sealed page in the destination",
 					.basis = "mm/vma.c vms_gather_munmap_vmas(); mseal.rst",
 					.seal = true };
@@ -71,22 +79,35 @@ static const struct vm_cause shmem_commit = {
 	.resource = true
 };
 
-/* VM_LOCKED_MASK of the new VMA: asked for, or what mlockall(MCL_FUTURE) left behind. */
-static uint64_t lock_flags(const struct vm_rule *r, const struct vm_map_request *q)
+/* LEGACY_MAP_MASK of include/linux/mman.h: 0x1f << 26 are MAP_HUGE_2MB and MAP_HUGE_1GB. */
+#define LEGACY                                                                                     \
+	(MAP_SHARED | MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS | MAP_DENYWRITE | MAP_EXECUTABLE |   \
+	 MAP_GROWSDOWN | MAP_LOCKED | MAP_NORESERVE | MAP_POPULATE | MAP_NONBLOCK | MAP_STACK |    \
+	 MAP_HUGETLB | X86_32BIT | X86_ABOVE4G | 0x1fu << 26)
+#define X86_32BIT   0x40u
+#define X86_ABOVE4G 0x80u
+
+/* Where MAP_32BIT looks: arch/x86/kernel/sys_x86_64.c find_start_end(). */
+#define LOW_START 0x40000000u
+#define LOW_END	  0x80000000u
+
+/* VM_LOCKED_MASK that is asked for. */
+static uint64_t asked_lock(const struct vm_map_request *q)
 {
-	return r->s->def_flags | (q->flags & MAP_LOCKED ? VM_BIT(VM_FLAG_LO) : 0);
+	return q->flags & MAP_LOCKED ? VM_BIT(VM_FLAG_LO) : 0;
 }
 
 /* do_mmap(), once there is an address: may it be locked? All of it counts, whatever it replaces. */
 static bool check_lock(struct vm_rule *r, const struct vm_map_request *q)
 {
-	uint64_t lo = VM_BIT(VM_FLAG_LO);
-	bool locked = lock_flags(r, q) & lo, maybe = r->s->def_maybe & lo;
-	enum vm_tri over = locked || maybe ? vm_over_memlock(r, q->len) : VM_NO;
-
 	return vm_fails(r, vm_is(q->flags & MAP_LOCKED && vm_cannot_lock(r)), EPERM,
 			&cannot_lock) ||
-	       vm_fails(r, over == VM_YES && !locked ? VM_MAYBE : over, EAGAIN, &memlock);
+	       vm_fails(r, vm_new_over_memlock(r, asked_lock(q), q->len), EAGAIN, &memlock);
+}
+
+static bool is_droppable(const struct vm_map_request *q)
+{
+	return (q->flags & MAP_TYPE_BITS) == MAP_DROPPABLE;
 }
 
 /* Flags of the new VMA: do_mmap(). */
@@ -94,11 +115,17 @@ static uint64_t new_flags(const struct vm_rule *r, const struct vm_map_request *
 {
 	uint64_t flags = VM_MAY_ALL;
 
+	if (is_droppable(q))
+		flags |= VM_BIT(VM_FLAG_DP) | VM_BIT(VM_FLAG_NR) | VM_BIT(VM_FLAG_WF) |
+			 VM_BIT(VM_FLAG_DD);
+	if (q->flags & MAP_STACK && r->info->features & VM_HAS_THP)
+		flags |= VM_BIT(VM_FLAG_NH);
 	if (q->flags & MAP_NORESERVE && r->info->overcommit_memory != 2)
 		flags |= VM_BIT(VM_FLAG_NR);
 	if (q->read_only && q->shared)
 		flags &= ~VM_BIT(VM_FLAG_MW);
-	return flags | lock_flags(r, q);
+	/* __mmap_region(): VM_LOCKED_MASK goes unless vma_supports_mlock() */
+	return is_droppable(q) ? flags : flags | r->s->def_flags | asked_lock(q);
 }
 
 /* Is memory charged, and does that fail? Shared anonymous memory: only after the old mappings are
@@ -137,6 +164,29 @@ static bool charge(struct vm_rule *r, const struct vm_map_request *q, bool chose
 	return false;
 }
 
+static bool low_only(const struct vm_rule *r, const struct vm_map_request *q)
+{
+	return q->flags & X86_32BIT && !strcmp(r->info->machine, "x86_64");
+}
+
+/* As vm_hint_taken() and vm_no_room(), for MAP_32BIT: arch_get_unmapped_area(). */
+static enum vm_tri low_hint_taken(const struct vm_rule *r, uint64_t hint, uint64_t len)
+{
+	if (!hint || len > LOW_END || hint > LOW_END - len || vm_state_any(r->s, hint, hint + len))
+		return VM_NO;
+	return hint < r->info->mmap_min_addr ? VM_MAYBE : VM_YES;
+}
+
+static enum vm_tri low_no_room(const struct vm_rule *r, uint64_t len)
+{
+	uint64_t hole = vm_state_largest_hole(r->s, LOW_START, LOW_END);
+
+	if (len > hole)
+		return VM_YES;
+	/* a search for an aligned place wants more, but is not the last one */
+	return len + 2 * r->info->layout.pmd_size > hole ? VM_MAYBE : VM_NO;
+}
+
 /* What is mapped, once the address is settled (fixed: at addr; else where the kernel chose). */
 static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 {
@@ -151,7 +201,7 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 				.attach = q->attach,
 				.off = q->object ? q->offset : 0,
 				.flags = flags,
-				.maybe = r->s->def_maybe & ~flags };
+				.maybe = is_droppable(q) ? 0 : r->s->def_maybe & ~flags };
 	struct vm_step copies = { .kind = VM_STEP_COPY, .chosen = chosen };
 	enum vm_tri over = vm_over_rlimit(r, q->len / r->info->layout.page_size);
 
@@ -161,9 +211,10 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 		return;
 	if (charge(r, q, chosen, flags))
 		return;
-	if ((q->flags & MAP_POPULATE || (flags | step.maybe) & VM_BIT(VM_FLAG_LO)) && q->object &&
-	    !q->shared && q->prot & PROT_WRITE) {
-		/* vm_mmap_pgoff(): mm_populate() */
+	if (((q->flags & (MAP_POPULATE | MAP_NONBLOCK)) == MAP_POPULATE ||
+	     (flags | step.maybe) & VM_BIT(VM_FLAG_LO)) &&
+	    q->object && !q->shared && q->prot & PROT_WRITE) {
+		/* vm_mmap_pgoff(): mm_populate() writes to what may be written */
 		copies.start = step.start;
 		copies.end = step.end;
 	}
@@ -173,7 +224,7 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 		r->done.step[r->done.n++] = step;
 		if (copies.end)
 			r->done.step[r->done.n++] = copies;
-		vm_succeeds_chosen(r, q->len);
+		vm_succeeds_chosen(r, q->len, low_only(r, q) ? LOW_END : 0);
 	} else {
 		vm_does(r, &step);
 		if (copies.end)
@@ -182,25 +233,30 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 	}
 }
 
-/* do_mmap(), once there is an address: the type, and what the file allows. */
+/* do_mmap(), once there is an address: the type, what the file allows, and rights that go together.
+ */
 static bool check_type(struct vm_rule *r, const struct vm_map_request *q)
 {
 	uint64_t type = q->flags & MAP_TYPE_BITS, page = r->info->layout.page_size;
-	/* MAP_SHARED_VALIDATE is for files only */
+	uint8_t mode = vm_mode_of_prot(q->prot);
+	/* MAP_SHARED_VALIDATE is for files only, MAP_DROPPABLE for what has none */
 	bool known = type == MAP_SHARED || type == MAP_PRIVATE ||
-		     (q->object && type == MAP_SHARED_VALIDATE_BITS);
+		     (q->object ? type == MAP_SHARED_VALIDATE_BITS : type == MAP_DROPPABLE);
 
 	if (q->object &&
 	    vm_fails(r, vm_is(q->offset / page + q->len / page > (uint64_t)INT64_MAX / page),
 		     EOVERFLOW, &file_size))
 		return true;
 	if (q->object && type == MAP_SHARED_VALIDATE_BITS &&
-	    vm_fails(r, vm_is(q->flags & MAP_FIXED_NOREPLACE), EOPNOTSUPP, &not_legacy))
+	    vm_fails(r, vm_is(q->flags & ~(uint64_t)LEGACY), EOPNOTSUPP, &not_legacy))
 		return true;
 	if (q->object && q->shared &&
 	    vm_fails(r, vm_is(q->prot & PROT_WRITE && q->read_only), EACCES, &read_only))
 		return true;
-	return vm_fails(r, vm_is(!known), EINVAL, &bad_type);
+	return vm_fails(r, vm_is(!known), EINVAL, &bad_type) ||
+	       vm_fails(r, vm_is(is_droppable(q) && q->flags & MAP_LOCKED), EINVAL,
+			&droppable_locked) ||
+	       vm_fails(r, vm_is(vm_mdwe_refuses(r, mode, mode)), EACCES, &mdwe);
 }
 
 static void map_fixed(struct vm_rule *r, const struct vm_map_request *q)
@@ -227,16 +283,16 @@ static void map_fixed(struct vm_rule *r, const struct vm_map_request *q)
 static void map_chosen(struct vm_rule *r, struct vm_map_request *q)
 {
 	uint64_t min = vm_page_align(r, r->info->hint_min_addr), hint;
-	enum vm_tri taken;
+	enum vm_tri taken, full;
 
 	/* round_hint_to_min() */
 	q->addr &= vm_page_mask(r);
 	hint = q->addr && q->addr < min ? min : q->addr;
-	taken = vm_hint_taken(r, &hint, q->len);
-	if (taken != VM_YES && vm_fails(r, vm_no_room(r, q->len), ENOMEM, &no_room))
+	taken = low_only(r, q) ? low_hint_taken(r, hint, q->len) : vm_hint_taken(r, &hint, q->len);
+	full = low_only(r, q) ? low_no_room(r, q->len) : vm_no_room(r, q->len);
+	if (taken != VM_YES && vm_fails(r, full, ENOMEM, &no_room))
 		return;
-	if (taken != VM_YES && vm_no_room(r, q->len) == VM_MAYBE &&
-	    vm_fails(r, VM_MAYBE, EPERM, &min_addr))
+	if (taken != VM_YES && full == VM_MAYBE && vm_fails(r, VM_MAYBE, EPERM, &min_addr))
 		return;
 	if (check_lock(r, q) || check_type(r, q))
 		return;

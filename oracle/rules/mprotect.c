@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mprotect(2). mm/mprotect.c do_mprotect_pkey(), mprotect_fixup(). */
+/* mprotect(2), pkey_mprotect(2). mm/mprotect.c do_mprotect_pkey(), mprotect_fixup(). */
 #include "oracle/rules/rule.h"
 
 #include <errno.h>
@@ -15,6 +15,8 @@ static const struct vm_cause wraps = { .text = "range wraps",
 				       .basis = "mm/mprotect.c do_mprotect_pkey()" };
 static const struct vm_cause bad_prot = { .text = "unknown protection bits",
 					  .basis = "arch_validate_prot()" };
+static const struct vm_cause no_key = { .text = "key is not allocated",
+					.basis = "mm_pkey_is_allocated()" };
 static const struct vm_cause no_map = { .text = "start is not mapped",
 					.basis = "mm/mprotect.c do_mprotect_pkey()" };
 static const struct vm_cause no_grow = {
@@ -27,6 +29,8 @@ static const struct vm_cause not_allowed = {
 	.text = "the file does not allow it",
 	.basis = "mm/mprotect.c do_mprotect_pkey(): VM_MAYWRITE"
 };
+static const struct vm_cause mdwe = { .text = "PR_SET_MDWE: executable, and writable or not before",
+				      .basis = "map_deny_write_exec(); PR_SET_MDWE(2const)" };
 static const struct vm_cause sealed = { .text = "sealed page in the range",
 					.basis = "mm/mprotect.c mprotect_fixup(); mseal.rst",
 					.seal = true };
@@ -100,6 +104,7 @@ static enum vm_tri may_not(const struct vm_area *a, uint64_t prot)
 static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 {
 	const struct vm_state *s = r->s;
+	uint8_t now = vm_mode_of_prot(r->sc->arg[2]);
 	uint64_t at = start;
 
 	r->licence = VM_DOCUMENTED;
@@ -108,6 +113,7 @@ static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 			return;
 		next = vm_state_vma_next(s, i);
 		if (vm_fails(r, may_not(&s->area[i], r->sc->arg[2]), EACCES, &not_allowed) ||
+		    vm_fails(r, vm_is(vm_mdwe_refuses(r, s->area[i].prot, now)), EACCES, &mdwe) ||
 		    vm_fails(r, s->area[i].sealed, EPERM, &sealed))
 			return;
 		if (vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count))
@@ -121,6 +127,16 @@ static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 	}
 	r->what = NULL;
 	vm_succeeds(r, 0);
+}
+
+/* Key 0 is every process' where there are keys; others would have to be allocated. */
+static bool key_missing(const struct vm_rule *r)
+{
+	uint64_t key = r->sc->arg[3];
+
+	if (r->sc->op != VM_OP_PKEY_MPROTECT || key == UINT32_MAX)
+		return false;
+	return key || !(r->info->features & VM_HAS_PKU);
 }
 
 void vm_rule_mprotect(struct vm_rule *r)
@@ -138,7 +154,8 @@ void vm_rule_mprotect(struct vm_rule *r)
 		return;
 	}
 	if (vm_stops(r, vm_is(end <= start), ENOMEM, &wraps) ||
-	    vm_fails(r, vm_is(prot & ~known), EINVAL, &bad_prot))
+	    vm_fails(r, vm_is(prot & ~known), EINVAL, &bad_prot) ||
+	    vm_fails(r, vm_is(key_missing(r)), EINVAL, &no_key))
 		return;
 	if (grows) {
 		/* no mapping here grows; that the range is mapped at its start is looked at first

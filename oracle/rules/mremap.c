@@ -229,7 +229,7 @@ static void move_chosen(struct vm_rule *r, const struct remap *m, uint64_t hint)
 	if (taken == VM_YES)
 		vm_succeeds(r, (int64_t)to);
 	else
-		vm_succeeds_chosen(r, m->new_len);
+		vm_succeeds_chosen(r, m->new_len, 0);
 }
 
 static bool unmap_tail(struct vm_rule *r, const struct remap *m)

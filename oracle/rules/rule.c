@@ -26,6 +26,13 @@ static const struct {
 	[VM_OP_MUNLOCKALL] = { "mlockall", vm_rule_mlockall },
 	[VM_OP_MADVISE] = { "madvise", vm_rule_madvise },
 	[VM_OP_PROCESS_MADVISE] = { "madvise", vm_rule_process_madvise },
+	[VM_OP_MSYNC] = { "msync", vm_rule_msync },
+	[VM_OP_MINCORE] = { "mincore", vm_rule_mincore },
+	[VM_OP_PKEY_MPROTECT] = { "mprotect", vm_rule_mprotect },
+	[VM_OP_NAME] = { "name", vm_rule_name_area },
+	[VM_OP_BRK] = { "brk", vm_rule_brk },
+	[VM_OP_MDWE] = { "mdwe", vm_rule_mdwe },
+	[VM_OP_REMAP_FILE_PAGES] = { "remap_file_pages", vm_rule_remap_file_pages },
 };
 
 const char *vm_rule_name(uint8_t op)
@@ -63,6 +70,16 @@ bool vm_fails(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_caus
 	if (cond == VM_YES)
 		r->failed = true;
 	return cond == VM_YES && !r->documented;
+}
+
+bool vm_refuses(struct vm_rule *r, enum vm_tri cond, int64_t value, const struct vm_cause *cause)
+{
+	if (cond == VM_NO)
+		return false;
+	add(r, VM_RESULT_VALUE, value)->cause = cause;
+	if (cond == VM_YES)
+		r->failed = true;
+	return cond == VM_YES;
 }
 
 bool vm_fails_split(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_cause *cause,
@@ -109,10 +126,16 @@ void vm_succeeds(struct vm_rule *r, int64_t value)
 		add(r, VM_RESULT_VALUE, value);
 }
 
-void vm_succeeds_chosen(struct vm_rule *r, uint64_t len)
+void vm_succeeds_chosen(struct vm_rule *r, uint64_t len, uint64_t below)
 {
 	if (!r->failed)
-		add(r, VM_RESULT_CHOSEN, 0)->len = len;
+		add(r, VM_RESULT_CHOSEN, (int64_t)below)->len = len;
+}
+
+void vm_succeeds_bits(struct vm_rule *r, uint64_t value, uint64_t mask)
+{
+	if (!r->failed)
+		add(r, VM_RESULT_BITS, (int64_t)value)->len = mask;
 }
 
 void vm_silent(struct vm_rule *r, const char *why)

@@ -21,7 +21,9 @@ struct vm_cause {
 enum vm_result_kind {
 	VM_RESULT_VALUE,  /* just `value` */
 	VM_RESULT_ERRNO,  /* -value */
-	VM_RESULT_CHOSEN, /* the start of `len` bytes that the kernel chose: page aligned, free */
+	VM_RESULT_CHOSEN, /* the start of `len` bytes that the kernel chose: page aligned, free;
+			     value, if not 0: in [1 GiB, value) */
+	VM_RESULT_BITS,	  /* the bits of `len` are those of `value`; the others are not known */
 	VM_RESULT_FAULT,  /* a touch: `value` pages done, then signo/sigcode (sigcode -1: any) */
 };
 
@@ -67,6 +69,8 @@ struct vm_rule {
 	 */
 	bool documented;
 	bool failed;
+	/* The look just before the call, if it showed which pages are present; else NULL. */
+	const struct vm_snapshot *seen;
 	struct vm_effect done;	    /* effects of the steps already made */
 	uint8_t licence;	    /* of a failure from here on */
 	const char *what;	    /* wording for it */
@@ -90,12 +94,17 @@ bool vm_stops(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_caus
 bool vm_fails_split(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_cause *cause,
 		    uint64_t start, uint64_t end);
 
+/* As vm_fails(), for a call that says that it failed by a value and no errno. */
+bool vm_refuses(struct vm_rule *r, enum vm_tri cond, int64_t value, const struct vm_cause *cause);
+
 /* Add a step to what is done, and show its effect in r->s. */
 void vm_does(struct vm_rule *r, const struct vm_step *step);
 
 /* Success, with what is done as effect. Nothing is added if a check certainly failed before. */
 void vm_succeeds(struct vm_rule *r, int64_t value);
-void vm_succeeds_chosen(struct vm_rule *r, uint64_t len);
+/* `below`: the end of where the kernel may choose, from 1 GiB on (MAP_32BIT); 0: anywhere. */
+void vm_succeeds_chosen(struct vm_rule *r, uint64_t len, uint64_t below);
+void vm_succeeds_bits(struct vm_rule *r, uint64_t value, uint64_t mask);
 
 /* The rule does not know. */
 void vm_silent(struct vm_rule *r, const char *why);
@@ -146,8 +155,20 @@ uint64_t vm_lock_limit(const struct vm_rule *r);
 /* Would locking `bytes` more exceed RLIMIT_MEMLOCK? (mm/mmap.c mlock_future_ok()) */
 enum vm_tri vm_over_memlock(const struct vm_rule *r, uint64_t bytes);
 
+/*
+ * Are mappings that are made with the lock flags `asked` for locked, as mlockall(MCL_FUTURE) may
+ * say too (mm->def_flags), and do `bytes` of them exceed RLIMIT_MEMLOCK then?
+ */
+enum vm_tri vm_new_over_memlock(const struct vm_rule *r, uint64_t asked, uint64_t bytes);
+
 /* Are there (nearly) as many VMAs as vm.max_map_count allows? */
 enum vm_tri vm_over_map_count(const struct vm_rule *r);
+
+/*
+ * Does PR_SET_MDWE refuse a VMA with the rights `now` that had the rights `was` (VM_MODE_*; a new
+ * one: the same)? include/linux/mman.h map_deny_write_exec().
+ */
+bool vm_mdwe_refuses(const struct vm_rule *r, uint8_t was, uint8_t now);
 
 /* The prot bits of a VMA for a PROT_* argument. */
 uint8_t vm_mode_of_prot(uint64_t prot);
@@ -168,7 +189,7 @@ void vm_rule_map(struct vm_rule *r, struct vm_map_request *q);
 void vm_rule_mmap(struct vm_rule *r);
 void vm_rule_munmap(struct vm_rule *r);
 void vm_rule_mremap(struct vm_rule *r);
-void vm_rule_mprotect(struct vm_rule *r);
+void vm_rule_mprotect(struct vm_rule *r); /* pkey_mprotect too */
 void vm_rule_mseal(struct vm_rule *r);
 void vm_rule_touch(struct vm_rule *r); /* read, write, fill */
 void vm_rule_truncate(struct vm_rule *r);
@@ -181,5 +202,11 @@ void vm_rule_mlock(struct vm_rule *r);	  /* mlock, mlock2, munlock */
 void vm_rule_mlockall(struct vm_rule *r); /* mlockall, munlockall */
 void vm_rule_madvise(struct vm_rule *r);
 void vm_rule_process_madvise(struct vm_rule *r);
+void vm_rule_msync(struct vm_rule *r);
+void vm_rule_mincore(struct vm_rule *r);
+void vm_rule_brk(struct vm_rule *r);
+void vm_rule_mdwe(struct vm_rule *r);
+void vm_rule_name_area(struct vm_rule *r);
+void vm_rule_remap_file_pages(struct vm_rule *r);
 
 #endif

@@ -81,6 +81,8 @@ static void change_areas(const struct vm_step *st, struct vm_state *s)
 	for (i = vm_state_from(s, st->start); i < s->n && s->area[i].start < st->end; i++) {
 		if (st->kind == VM_STEP_SEAL)
 			s->area[i].sealed = VM_YES;
+		else if (st->kind == VM_STEP_NAME)
+			s->area[i].name = st->name;
 		else
 			protect_area(&s->area[i], st->prot);
 		s->area[i].begins = VM_MAYBE;
@@ -107,7 +109,7 @@ static void change_flags(const struct vm_step *st, struct vm_state *s)
 	     i++) {
 		struct vm_area *a = &s->area[i];
 
-		if (st->private_only && a->shared)
+		if (st->ksm_only && (a->shared || a->flags & VM_BIT(VM_FLAG_DP)))
 			continue;
 		if (!(a->flags_maybe & touched) && (a->flags & touched) == st->flags)
 			continue;
@@ -285,6 +287,17 @@ static struct vm_object_page *page_to_write(struct vm_objects *o, const struct v
 	return p;
 }
 
+/*
+ * What may be zero of a page just written; the rest of it too, if that was written. VM_DROPPABLE:
+ * mm/rmap.c try_to_unmap_one() drops the page, dirty or not.
+ */
+static uint8_t may_zero(const struct vm_area *a, uint8_t before, bool rest)
+{
+	if (a->flags & VM_BIT(VM_FLAG_DP))
+		return VM_ZERO_HEAD | VM_ZERO_REST | VM_ZERO_EITHER;
+	return rest ? 0 : before & VM_ZERO_REST;
+}
+
 static void write_pages(const struct vm_step *st, uint64_t base, struct vm_state *s,
 			struct vm_objects *o, uint64_t page_size)
 {
@@ -303,10 +316,10 @@ static void write_pages(const struct vm_step *st, uint64_t base, struct vm_state
 		if (st->kind == VM_STEP_FILL) {
 			p->content = vm_content_of_tag(vm_fill_tag(st->call, index), page_size);
 			p->known = p->rest_known = true;
-			p->may_zero = 0;
+			p->may_zero = may_zero(a, p->may_zero, true);
 		} else if (st->kind == VM_STEP_WRITE) {
 			p->known = true;
-			p->may_zero &= VM_ZERO_REST;
+			p->may_zero = may_zero(a, p->may_zero, false);
 			p->content.head = vm_write_word(st->call, index);
 		}
 		if (a->anon == VM_NO_OBJECT)
@@ -411,6 +424,7 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 			s->def_maybe = 0;
 			break;
 		case VM_STEP_SEAL:
+		case VM_STEP_NAME:
 			change_areas(st, s);
 			break;
 		case VM_STEP_FLAGS:

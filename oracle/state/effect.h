@@ -15,6 +15,7 @@ enum vm_step_kind {
 	VM_STEP_DUPLICATE, /* [start, end) maps the object at `to` once more (mremap, old_len 0) */
 	VM_STEP_SPLIT,	   /* VMAs may have been split at start and end, no page changed */
 	VM_STEP_FLAGS,	   /* mapped pages of [start, end): VmFlags `clear` go, `flags` come */
+	VM_STEP_NAME,	   /* mapped pages of [start, end) get `name` */
 	VM_STEP_DROP,	   /* private pages of [start, end) are gone: zero, or the object's */
 	VM_STEP_FREE,	   /* ... may be dropped at any time until they are written to */
 	VM_STEP_PUNCH,	   /* the objects shared at [start, end) have a hole there */
@@ -36,11 +37,12 @@ struct vm_step {
 	uint8_t kind;
 	uint8_t prot; /* VM_MODE_R | W | X */
 	bool shared;
-	bool keep;	   /* MOVE: MREMAP_DONTUNMAP, the source stays mapped */
-	bool private_only; /* FLAGS: shared mappings are left alone */
+	bool keep;     /* MOVE: MREMAP_DONTUNMAP, the source stays mapped */
+	bool ksm_only; /* FLAGS: shared and droppable memory is left alone */
 	bool chosen; /* the address that the kernel chose (its result) is added to start, end; MOVE:
 			to */
 	uint8_t call; /* FILL, WRITE: index of the call in the program */
+	uint8_t name; /* NAME: as vm_area.name */
 	uint64_t start, end, to;
 	uint32_t object;       /* MAP: VM_NO_OBJECT for anonymous memory or a new segment; RESIZE */
 	uint16_t attach;       /* MAP: of s0, as vm_area.attach */

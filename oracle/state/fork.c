@@ -5,6 +5,7 @@
  * and locks, which are not inherited. Private memory parts ways, shared objects alias. And that of
  * a program which was just begun by exec.
  */
+#include "harness/program/call_table.h"
 #include "oracle/state/effect.h"
 
 /* The child's copy of private memory; areas that share one in the parent share one in the child. */
@@ -34,6 +35,13 @@ static bool fork_area(struct vm_area *a, struct vm_objects *o)
 	return *private != VM_NO_OBJECT;
 }
 
+/* kernel/fork.c mm_init(): mmf_init_flags() */
+static void inherit_process(struct vm_process *p)
+{
+	if (p->mdwe & VM_MDWE_NO_INHERIT)
+		p->mdwe = 0;
+}
+
 /* kernel/fork.c mm_init(): nothing is locked, and VM_INIT_DEF_MASK has no lock flags. */
 static void forget_locks(struct vm_state *s)
 {
@@ -47,6 +55,7 @@ void vm_state_fork(struct vm_state *s, struct vm_objects *o)
 	uint32_t n = 0;
 	bool gone = false;
 
+	inherit_process(&s->process);
 	forget_locks(s);
 	for (uint32_t i = 0; i < o->n; i++)
 		o->object[i].copy = VM_NO_OBJECT;
@@ -73,6 +82,7 @@ void vm_state_exec(struct vm_state *s)
 {
 	uint32_t n = 0;
 
+	inherit_process(&s->process);
 	forget_locks(s);
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->area[i].own)

@@ -15,12 +15,17 @@ struct vm_object_page {
 	struct vm_content content;
 	bool known;	  /* false: bytes are unknown */
 	bool rest_known;  /* false: only the first word is */
-	uint8_t may_zero; /* VM_ZERO_*: what may be zero in place of it, after MADV_FREE */
+	uint8_t may_zero; /* VM_ZERO_*: what may be zero in place of it, after MADV_FREE
+			     or in droppable memory */
 };
 
-/* Both: the kernel may still drop the page. The rest alone: it was written since, and stays. */
-#define VM_ZERO_HEAD 1u
-#define VM_ZERO_REST 2u
+/*
+ * Both: the kernel may still drop the page. The rest alone: it was written since, and stays. All
+ * three: droppable memory, which it may drop before and after any write.
+ */
+#define VM_ZERO_HEAD   1u
+#define VM_ZERO_REST   2u
+#define VM_ZERO_EITHER 4u
 
 struct vm_object {
 	bool backed;	 /* has an inode: shared memory or a file; else private anonymous memory, or

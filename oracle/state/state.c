@@ -5,6 +5,7 @@
 
 void vm_state_copy(struct vm_state *to, const struct vm_state *from)
 {
+	to->process = from->process;
 	to->n = from->n;
 	to->lost = from->lost;
 	to->def_flags = from->def_flags;
@@ -212,6 +213,8 @@ void vm_state_put(struct vm_state *s, const struct vm_area *a)
 /* Do two neighbours certainly differ in what VMAs must have in common? */
 static bool differ(const struct vm_area *a, const struct vm_area *b)
 {
+	if (a->name != b->name && a->name != VM_NAME_UNKNOWN && b->name != VM_NAME_UNKNOWN)
+		return true;
 	if (a->prot != b->prot || a->shared != b->shared || a->own != b->own)
 		return true;
 	if ((a->flags ^ b->flags) & ~(a->flags_maybe | b->flags_maybe))

@@ -6,7 +6,7 @@
 #ifndef VM_STATE_H
 #define VM_STATE_H
 
-#include "harness/program/program.h"
+#include "harness/program/call_table.h"
 #include "harness/snapshot/snapshot.h"
 
 /* A believed fact that may be unknown; unknown is never equal to anything. */
@@ -54,12 +54,22 @@ struct vm_area {
 	uint8_t begins;
 	uint8_t own;   /* enum vm_own */
 	uint8_t guard; /* enum vm_tri: every page is a guard page (MADV_GUARD_INSTALL) */
+	uint8_t name;  /* PR_SET_VMA_ANON_NAME: VM_NAME_* bits; keeps VMAs apart */
+};
+
+#define VM_NAME_UNKNOWN 0xff
+
+/* What is believed of the process besides its mappings: told by the results of calls alone. */
+struct vm_process {
+	uint8_t mdwe; /* PR_SET_MDWE: VM_MDWE_* bits */
+	uint64_t brk; /* the break */
 };
 
 /* The executor's own memory; the special VMAs among it (vdso, vvar) are never locked. */
 enum vm_own { VM_NOT_OWN, VM_OWN, VM_OWN_SPECIAL };
 
 struct vm_state {
+	struct vm_process process;
 	uint32_t n;
 	/* Belief was lost (too many possibilities, or too many areas) until the next observation.
 	 */

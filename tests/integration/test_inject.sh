@@ -29,6 +29,7 @@ title_of() {
 	neighbour-protected) echo 'mprotect: bystander protection changed' ;;
 	wrong-errno) echo '[a-z]+: E[A-Z0-9]+ instead of E[A-Z0-9]+ \(.*\)' ;;
 	success-for-nothing) echo '(munmap|mprotect): success, but range ' ;;
+	residence-wrong) echo 'mincore: wrong value returned' ;;
 	rights-ignored) echo 'write: success instead of SIGSEGV' ;;
 	fork-unseals) echo 'fork: sealed page seal lost' ;;
 	fork-not-copied) echo 'end: content of bystander changed' ;;

@@ -56,6 +56,10 @@ static const struct effect effects[] = {
 	{ "wrong-errno", "munmap p0+0\n", RESULT, 0, -EINVAL, -EFAULT },
 	{ "success-for-nothing", FOUR "munmap p0+2\n", MODE, 1, -1, RW },
 	{ "success-for-nothing", FOUR "mprotect p8+1 r\n", RESULT, 2, -ENOMEM, 0 },
+	{ "success-for-nothing", "mdwe refuse\nmmap p0+1 rwx anon private\n", MODE, 0, -1,
+	  RW | VM_MODE_X },
+	{ "success-for-nothing", "brk brk[2]\nread brk+2\n", RESULT, 1, 2, 0 },
+	{ "residence-wrong", FOUR "mincore p0+4\n", RESULT, 2, 0xf, 0xe },
 	{ "rights-ignored", FOUR "mprotect p1+2 r\nwrite p0+4\n", RESULT, 3, 1, 4 },
 	{ "rights-ignored", "write p0+1\n", RESULT, 0, 0, 0 }, /* there is no page */
 	{ "lock-ignored", FOUR "mlock p0+2\n", LOCKED, 0, 1, 0 },

@@ -236,7 +236,7 @@ static void test_flags(void **state)
 
 	(void)state;
 	step.flags = VM_BIT(VM_FLAG_MG);
-	step.private_only = true;
+	step.ksm_only = true;
 	apply(b, step);
 	assert_string_equal(text_of_state(&b->state),
 			    "p0+1 rw o0@0 | p1+3 rw o0@1 | p4+2 rw shared o1@0");

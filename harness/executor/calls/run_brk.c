@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness/executor/calls/run.h"
+
+void vm_run_brk(struct vm_event *e)
+{
+	e->status = VM_STATUS_DONE;
+	e->result = syscall(SYS_brk, e->sc.arg[0]);
+}
