@@ -156,8 +156,8 @@ uint64_t vm_lock_limit(const struct vm_rule *r);
 enum vm_tri vm_over_memlock(const struct vm_rule *r, uint64_t bytes);
 
 /*
- * Are mappings that are made with the lock flags `asked` for locked, as mlockall(MCL_FUTURE) may say
- * too (mm->def_flags), and do `bytes` of them exceed RLIMIT_MEMLOCK then?
+ * Are mappings that are made with the lock flags `asked` for locked, as mlockall(MCL_FUTURE) may
+ * say too (mm->def_flags), and do `bytes` of them exceed RLIMIT_MEMLOCK then?
  */
 enum vm_tri vm_new_over_memlock(const struct vm_rule *r, uint64_t asked, uint64_t bytes);
 
