@@ -184,15 +184,36 @@ static void test_remap_locked(void **state)
 	(void)state;
 	map_at(BASE, 0, 2, true, place->objects.named[VM_OBJECT_M0],
 	       LO | VM_BIT(VM_FLAG_NR) | VM_BIT(VM_FLAG_SR));
+	place->info.rlimit_memlock = 3 * P;
 	run(VM_OP_REMAP_FILE_PAGES, BASE, P, 0, 4 * P);
-	assert_errno(0, EAGAIN);
-	assert_value(1, 0);
-	s = after(1);
+	assert_value(0, 0);
+	s = after(0);
 	/* locked as before; other flags are lost */
 	assert_int_equal(s->area[0].flags, VM_MAY_ALL | LO);
 	assert_int_equal(s->area[0].off, 4 * P);
 	assert_int_equal(s->area[1].off, P);
 	assert_int_equal(s->area[1].begins, VM_YES);
+	/* what is mapped anew is counted before what it replaces is not */
+	place->info.rlimit_memlock = 2 * P;
+	run(VM_OP_REMAP_FILE_PAGES, BASE, P, 0, 4 * P);
+	assert_errno(0, EAGAIN);
+	assert_int_equal(place->out.n, 1);
+}
+
+/* mlockall(MCL_FUTURE): the heap is locked too. */
+static void test_brk_locked(void **state)
+{
+	uint64_t heap = place->info.layout.brk_base;
+
+	(void)state;
+	place->state.process.brk = heap;
+	place->state.def_flags = LO;
+	place->info.rlimit_memlock = 2 * P;
+	run(VM_OP_BRK, heap + 2 * P, 0, 0, 0);
+	assert_value(0, (int64_t)(heap + 2 * P));
+	assert_int_equal(after(0)->area[0].flags, VM_MAY_ALL | LO);
+	run(VM_OP_BRK, heap + 3 * P, 0, 0, 0);
+	assert_value(0, (int64_t)heap);
 }
 
 static void test_name_where_there_are_names(void **state)
@@ -275,6 +296,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_name_where_there_are_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_mdwe, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_brk, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_brk_locked, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
