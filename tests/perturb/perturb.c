@@ -263,6 +263,18 @@ static bool freed(const struct run *r, uint32_t event, uint64_t addr)
 	return false;
 }
 
+/* Is the page droppable, as any look shows? */
+static bool droppable(const struct run *r, uint64_t addr)
+{
+	for (uint32_t i = 0; i < r->trace.nevents; i++) {
+		const struct vm_vma *v = vma_of(&r->trace.event[i].after, addr);
+
+		if (v && v->flags_known && v->flags >> VM_FLAG_DP & 1)
+			return true;
+	}
+	return false;
+}
+
 /* Did an object end inside a page before? */
 static bool cut(const struct run *r, uint32_t event)
 {
@@ -288,6 +300,7 @@ static const char *excuse(const struct run *r, const struct vm_event *e, uint32_
 	switch (field) {
 	case RESULT_ERRNO:
 	case RESULT_SUCCESS:
+	case RESULT_VALUE:
 		return r->as_it_was.call[event].strictness == VM_SET_VALUED
 			       ? "the rule allows several results"
 			       : NULL;
@@ -300,6 +313,8 @@ static const char *excuse(const struct run *r, const struct vm_event *e, uint32_
 		v = vma_of(s, s->page[k].addr);
 		if (freed(r, event, s->page[k].addr))
 			return "a page that was freed may go at any time";
+		if (droppable(r, s->page[k].addr))
+			return "droppable memory may go at any time";
 		if (!s->page[k].content.head && !s->page[k].content.rest)
 			return "a page that is not present reads as zero";
 		if (v && v->mode & VM_MODE_S)
