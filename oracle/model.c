@@ -61,9 +61,11 @@ void vm_model_reset(struct vm_model *m)
 
 /* Highest free range of len bytes below the top of the search window: as a top-down kernel would.
  */
-static uint64_t invent(const struct vm_model *m, uint64_t len)
+static uint64_t invent(const struct vm_model *m, const struct vm_outcome *o)
 {
-	uint64_t top = m->info.layout.task_size - m->info.layout.task_size / 8;
+	/* MAP_32BIT has a limit of its own */
+	uint64_t len = o->len, limit = (uint64_t)o->value;
+	uint64_t top = limit ? limit : m->info.layout.task_size - m->info.layout.task_size / 8;
 	uint64_t page = m->info.layout.page_size;
 
 	top &= ~(page - 1);
@@ -128,7 +130,7 @@ int64_t vm_model_step(struct vm_model *m, const struct vm_call *call, unsigned i
 		return 0;
 	o = &m->outcomes.o[0];
 	result = o->kind == VM_RESULT_ERRNO    ? -o->value
-		 : o->kind == VM_RESULT_CHOSEN ? (int64_t)invent(m, o->len)
+		 : o->kind == VM_RESULT_CHOSEN ? (int64_t)invent(m, o)
 					       : o->value;
 	vm_effect_apply(&o->effect, (uint64_t)result, &m->state, &m->objects,
 			m->info.layout.page_size);

@@ -298,9 +298,13 @@ static const char *excuse(const struct run *r, const struct vm_event *e, uint32_
 	const struct vm_vma *v;
 
 	switch (field) {
+	case RESULT_VALUE:
+		v = vma_of(s, e->sc.arg[0]);
+		if (e->sc.op == VM_OP_MINCORE && v && v->inode)
+			return "whether a page of an object is there is the page cache's matter";
+		/* fallthrough */
 	case RESULT_ERRNO:
 	case RESULT_SUCCESS:
-	case RESULT_VALUE:
 		return r->as_it_was.call[event].strictness == VM_SET_VALUED
 			       ? "the rule allows several results"
 			       : NULL;

@@ -190,11 +190,14 @@ static uint64_t free_below(const struct vm_kernel *k, uint64_t top, uint64_t len
 }
 
 /* As a top-down search from below the stack's gap finds it, and then one from the top. */
-static uint64_t choose(const struct vm_kernel *k, uint64_t len)
+static uint64_t choose(const struct vm_kernel *k, const struct vm_outcome *o)
 {
 	uint64_t page = k->info.layout.page_size, task = k->info.layout.task_size;
-	uint64_t at = free_below(k, (task - task / 8) & ~(page - 1), len);
+	uint64_t at, len = o->len;
 
+	if (o->value) /* MAP_32BIT: below this address */
+		return free_below(k, (uint64_t)o->value, len);
+	at = free_below(k, (task - task / 8) & ~(page - 1), len);
 	return at ? at : free_below(k, task & ~(page - 1), len);
 }
 
@@ -204,7 +207,7 @@ static void result_of(struct vm_kernel *k, struct vm_event *e)
 
 	e->status = o->kind == VM_RESULT_FAULT ? VM_STATUS_FAULTED : VM_STATUS_DONE;
 	e->result = o->kind == VM_RESULT_ERRNO	  ? -o->value
-		    : o->kind == VM_RESULT_CHOSEN ? (int64_t)choose(k, o->len)
+		    : o->kind == VM_RESULT_CHOSEN ? (int64_t)choose(k, o)
 						  : o->value;
 	if (o->kind != VM_RESULT_FAULT)
 		return;
@@ -238,6 +241,12 @@ static void perform(struct vm_kernel *k, struct vm_event *e)
 		k->sealed = true;
 }
 
+/* The calls that the faults are about; others are not made. */
+static bool played(uint8_t op)
+{
+	return op <= VM_OP_TRUNCATE;
+}
+
 static void run_call(struct vm_kernel *k, unsigned int i, int planted)
 {
 	const struct vm_call *call = &k->trace.prog.call[i];
@@ -246,7 +255,8 @@ static void run_call(struct vm_kernel *k, unsigned int i, int planted)
 
 	e->call = (uint8_t)i;
 	e->sc = vm_call_resolve(call, &k->info.layout, k->names);
-	withheld = vm_call_withheld(&e->sc, &k->info.layout, NULL, 0);
+	withheld = played(call->op) ? vm_call_withheld(&e->sc, &k->info.layout, NULL, 0)
+				    : VM_WITHHELD_GUARD;
 	if (withheld) {
 		e->status = VM_STATUS_WITHHELD;
 		e->result = withheld;
