@@ -27,7 +27,8 @@ static void clear_text(struct vm_text *t)
 
 bool cli_record_open(struct cli_record *r)
 {
-	bool all = open_text(&r->verdicts) & open_text(&r->causes) & open_text(&r->details);
+	bool verdicts = open_text(&r->verdicts), causes = open_text(&r->causes);
+	bool all = open_text(&r->details) && verdicts && causes;
 
 	if (!all)
 		cli_error("out of memory");

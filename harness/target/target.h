@@ -15,7 +15,7 @@ struct vm_target_options {
 	const char *executor; /* path of vmafuzz-executor; NULL: beside the running program */
 	const char *inject;   /* injected fault, or NULL */
 	uint32_t timeout_ms;  /* of one program; 0: 2000 */
-	uint32_t hello_ms; /* how long an executor may take to start; 0: local 10 s, exec 60 s */
+	uint32_t hello_ms;    /* how long an executor may take to start; 0: local 10 s, exec 60 s */
 	bool privileged;      /* keep the caller's user and capabilities (explicit flag only) */
 };
 

@@ -39,7 +39,7 @@ static enum vm_tri has_flag(const struct vm_area *a, unsigned int flag)
 /* VM_SHARED: a shared mapping of a file opened read-only has neither it nor VM_MAYWRITE. */
 static enum vm_tri is_shared(const struct vm_area *a)
 {
-	return a->shared ? has_flag(a, VM_FLAG_MW) : VM_NO;
+	return a && a->shared ? has_flag(a, VM_FLAG_MW) : VM_NO;
 }
 
 /* Do vm_file and vm_flags of two VMAs differ? */
@@ -133,11 +133,13 @@ void vm_rule_remap_file_pages(struct vm_rule *r)
 	uint64_t pgoff = (uint64_t)((int64_t)r->sc->arg[3] >> __builtin_ctzll(page));
 	const struct vm_area *a = vm_state_at(r->s, start);
 
+	enum vm_tri shared = is_shared(a);
+
 	if (vm_fails(r, vm_is(r->sc->arg[2]), EINVAL, &bad_prot) ||
 	    vm_stops(r, vm_is(start + size <= start), EINVAL, &bad_size) ||
 	    vm_fails(r, vm_is(pgoff + size / page < pgoff), EINVAL, &offset_wraps) ||
-	    vm_stops(r, a ? vm_is(is_shared(a) == VM_NO) : VM_YES, EINVAL, &not_shared) ||
-	    vm_fails(r, is_shared(a) == VM_MAYBE ? VM_MAYBE : VM_NO, EINVAL, &not_shared) ||
+	    vm_stops(r, vm_is(shared == VM_NO), EINVAL, &not_shared) ||
+	    vm_fails(r, shared == VM_MAYBE ? VM_MAYBE : VM_NO, EINVAL, &not_shared) ||
 	    vm_fails(r, is_mixed(r->s, start, start + size), EINVAL, &mixed))
 		return;
 	map_again(r, a, start, size, pgoff);

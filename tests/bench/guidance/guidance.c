@@ -105,7 +105,9 @@ static uint32_t sorted(const struct request *r, int arm, uint32_t fault, uint64_
 
 static double median(const uint64_t *value, uint32_t n)
 {
-	return ((double)value[(n - 1) / 2] + (double)value[n / 2]) / 2;
+	uint32_t low = (n - 1) / 2, high = n / 2;
+
+	return ((double)value[low] + (double)value[high]) / 2;
 }
 
 static void print_count(const struct request *r, double programs)
