@@ -180,6 +180,7 @@ void vm_adopt(struct vm_judge *j, const struct vm_snapshot *snap)
 	to->lost_locks = old->lost_locks;
 	to->unlocks_more = old->unlocks_more;
 	to->doubts_locks = old->doubts_locks;
+	to->guards_used = old->guards_used;
 	for (uint32_t i = 0; i < snap->nvma; i++) {
 		keep_own(old, &own, snap->vma[i].start, to);
 		adopt_vma(j, &snap->vma[i], to);
@@ -207,6 +208,7 @@ void vm_begin(struct vm_judge *j, const struct vm_event *start)
 	s->def_flags = s->def_maybe = s->lost_locks = 0;
 	s->unlocks_more = false;
 	s->doubts_locks = false;
+	s->guards_used = false;
 	vm_objects_name(&j->scratch->objects, VM_OBJECT_PAGES * j->info->layout.page_size);
 	object = vm_object_new(&j->scratch->objects, false, false, UINT64_MAX);
 	for (uint32_t i = 0; i < j->info->nown && object != VM_NO_OBJECT; i++) {

@@ -131,7 +131,7 @@ static void look(struct vm_judge *j)
 	if (snap->mask & VM_SEEN_CONTENTS)
 		vm_check_contents(j, snap);
 	if (j->doubt_locks || (!(snap->mask & VM_SEEN_FLAGS) && vm_locks_doubtful(j)))
-		vm_state_doubt_locks(j->before);
+		vm_state_doubt_locks(j->before, snap->mask & VM_SEEN_MAPS);
 }
 
 static void swap_states(struct vm_judge *j)

@@ -86,6 +86,9 @@ static void report(struct vm_rule *r, uint64_t start, uint64_t pages)
 	vm_succeeds_bits(r, value, mask);
 }
 
+/* Bytes that there certainly are between the vector and TASK_SIZE. */
+#define LONG_VECTOR (1u << 20)
+
 void vm_rule_mincore(struct vm_rule *r)
 {
 	uint64_t start = r->sc->arg[0], len = r->sc->arg[1], task = r->info->layout.task_size;
@@ -94,7 +97,9 @@ void vm_rule_mincore(struct vm_rule *r)
 
 	if (vm_fails(r, vm_is(vm_unaligned(r, start)), EINVAL, &unaligned) ||
 	    vm_stops(r, vm_is(start + len < start || start + len > task), ENOMEM, &beyond) ||
-	    vm_fails(r, vm_is(r->sc->arg[2] & VM_MINCORE_NO_VECTOR), EFAULT, &no_vector))
+	    vm_fails(r, vm_is(r->sc->arg[2] & VM_MINCORE_NO_VECTOR), EFAULT, &no_vector) ||
+	    /* where the executor keeps its vector is not told: a long one may pass TASK_SIZE */
+	    vm_fails(r, pages > LONG_VECTOR ? VM_MAYBE : VM_NO, EFAULT, &no_vector))
 		return;
 	/* one VMA after the other is looked at, and told */
 	if (pages &&

@@ -68,7 +68,8 @@ static enum vm_tri is_mixed(const struct vm_state *s, uint64_t start, uint64_t e
 
 		if (d == VM_YES)
 			return VM_YES;
-		is = d == VM_MAYBE ? VM_MAYBE : is;
+		/* VM_MAYBE_GUARD (6.18) is a flag that stays when the guards are gone */
+		is = d == VM_MAYBE || s->guards_used ? VM_MAYBE : is;
 	}
 	return is;
 }

@@ -170,6 +170,7 @@ static void discard_area(const struct vm_step *st, struct vm_area *a, struct vm_
 		a->guard = VM_NO;
 		return;
 	case VM_STEP_GUARD:
+		s->guards_used = true;
 		a->guard = VM_YES;
 		break;
 	default:

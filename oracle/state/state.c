@@ -13,6 +13,7 @@ void vm_state_copy(struct vm_state *to, const struct vm_state *from)
 	to->lost_locks = from->lost_locks;
 	to->unlocks_more = from->unlocks_more;
 	to->doubts_locks = from->doubts_locks;
+	to->guards_used = from->guards_used;
 	memcpy(to->area, from->area, from->n * sizeof(from->area[0]));
 }
 
@@ -246,13 +247,13 @@ void vm_state_settle(struct vm_state *s)
 	}
 }
 
-void vm_state_doubt_locks(struct vm_state *s)
+void vm_state_doubt_locks(struct vm_state *s, bool observed)
 {
 	s->doubts_locks = true;
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->area[i].flags & VM_LOCK_FLAGS)
 			s->area[i].flags_maybe |= VM_LOCK_FLAGS;
-	for (uint32_t i = 1; i < s->n; i++) {
+	for (uint32_t i = 1; !observed && i < s->n; i++) {
 		const struct vm_area *b = &s->area[i - 1];
 		struct vm_area *a = &s->area[i];
 

@@ -84,6 +84,7 @@ struct vm_state {
 	 */
 	uint64_t lost_locks;
 	bool unlocks_more;
+	bool guards_used;  /* guard pages were installed: VM_MAYBE_GUARD keeps VMAs apart, unseen */
 	bool doubts_locks; /* some of what is believed locked may not be, nor be counted as believed
 			    */
 	struct vm_area area[VM_STATE_MAX_AREAS];
@@ -120,9 +121,10 @@ bool vm_area_lockable(const struct vm_area *a);
 
 /*
  * A bug of the kernel may have taken locks that nobody looked for, or counts what is gone: belief
- * in locks is given up, so that what follows from the same loss is not judged.
+ * in locks is given up, so that what follows from the same loss is not judged. `observed`: the
+ * layout was just looked at, so that where VMAs begin is known all the same.
  */
-void vm_state_doubt_locks(struct vm_state *s);
+void vm_state_doubt_locks(struct vm_state *s, bool observed);
 
 /* Bytes of [start, end) in locked areas (mm->locked_vm); *maybe: in areas that may be locked. */
 uint64_t vm_state_locked(const struct vm_state *s, uint64_t start, uint64_t end, uint64_t *maybe);

@@ -29,42 +29,57 @@ static int make(void)
 	return id;
 }
 
-/* A segment that is removed already, and lives as long as it is attached at `held`. */
+/*
+ * A segment that is removed already, and lives as long as it is attached at `held`. Where locked
+ * memory is used up the kernel allows no such mapping: then *held is NULL, and the caller removes
+ * it.
+ */
 static int make_held(const void **held)
 {
 	const char *near = (const char *)&near;
 	int id = make();
 
+	*held = NULL;
 	if (id < 0)
 		return -1;
 	*held = shmat(id, near - BELOW_STACK, SHM_RND);
-	shmctl(id, IPC_RMID, NULL);
-	return *held == (const void *)-1 ? -1 : id;
+	if (*held == (const void *)-1)
+		*held = NULL;
+	else
+		shmctl(id, IPC_RMID, NULL);
+	return id;
 }
 
 bool vm_run_shm_works(void)
 {
 	const void *held;
+	int id = make_held(&held);
 
-	return make_held(&held) >= 0 && !shmdt(held);
+	if (id >= 0 && !held)
+		shmctl(id, IPC_RMID, NULL);
+	return held && !shmdt(held);
 }
 
 int64_t vm_run_shmat(const struct vm_syscall *sc)
 {
 	const void *held = NULL;
 	struct shmid_ds now;
+	bool made = false;
 	int id = -1;
 	long ret;
 
 	if (sc->arg[0] == VM_OBJECT_S0) {
-		if (segment < 0 || shmctl(segment, IPC_STAT, &now))
+		made = segment < 0 || shmctl(segment, IPC_STAT, &now);
+		if (made)
 			segment = make_held(&held);
 		id = segment;
 	}
 	ret = syscall(SYS_shmat, id, sc->arg[1], sc->arg[2]);
 	if (ret == -1)
 		ret = -errno;
-	if (id >= 0 && held)
+	if (held)
 		shmdt(held);
+	else if (made && id >= 0)
+		shmctl(id, IPC_RMID, NULL);
 	return ret;
 }
