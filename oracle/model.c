@@ -51,9 +51,7 @@ void vm_model_reset(struct vm_model *m)
 	m->state.n = 0;
 	m->state.lost = false;
 	m->forked = m->replaced = false;
-	m->state.def_flags = m->state.def_maybe = m->state.lost_locks = 0;
-	m->state.unlocks_more = false;
-	m->state.doubts_locks = false;
+	m->state.locks = (struct vm_locks){ 0 };
 	m->state.guards_used = false;
 	vm_objects_reset(&m->objects);
 	vm_objects_name(&m->objects, VM_OBJECT_PAGES * m->info.layout.page_size);

@@ -97,7 +97,7 @@ static void adopt_piece(struct vm_judge *j, const struct vm_vma *v, const struct
 		piece = *a;
 		piece.off += start - a->start;
 		if (v->flags_known && a->flags & ~a->flags_maybe & ~v->flags & VM_BIT(VM_FLAG_LO))
-			to->lost_locks += end - start;
+			to->locks.lost += end - start;
 	} else {
 		piece = unknown_piece(j, v, start);
 	}
@@ -162,7 +162,8 @@ static void forget(struct vm_judge *j, struct vm_state *s)
 			s->area[n++].flags_maybe |= VM_LOCK_FLAGS;
 		}
 	s->n = n;
-	s->def_maybe = VM_LOCK_FLAGS;
+	s->locks.def_maybe = VM_LOCK_FLAGS;
+	s->guards_used = true;
 }
 
 void vm_adopt(struct vm_judge *j, const struct vm_snapshot *snap)
@@ -175,11 +176,7 @@ void vm_adopt(struct vm_judge *j, const struct vm_snapshot *snap)
 	to->lost = false;
 	if (old->lost)
 		forget(j, old);
-	to->def_flags = old->def_flags;
-	to->def_maybe = old->def_maybe;
-	to->lost_locks = old->lost_locks;
-	to->unlocks_more = old->unlocks_more;
-	to->doubts_locks = old->doubts_locks;
+	to->locks = old->locks;
 	to->guards_used = old->guards_used;
 	for (uint32_t i = 0; i < snap->nvma; i++) {
 		keep_own(old, &own, snap->vma[i].start, to);
@@ -205,9 +202,7 @@ void vm_begin(struct vm_judge *j, const struct vm_event *start)
 	s->process = vm_process_fresh(&j->info->layout);
 	s->n = 0;
 	s->lost = false;
-	s->def_flags = s->def_maybe = s->lost_locks = 0;
-	s->unlocks_more = false;
-	s->doubts_locks = false;
+	s->locks = (struct vm_locks){ 0 };
 	s->guards_used = false;
 	vm_objects_name(&j->scratch->objects, VM_OBJECT_PAGES * j->info->layout.page_size);
 	object = vm_object_new(&j->scratch->objects, false, false, UINT64_MAX);

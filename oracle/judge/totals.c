@@ -74,13 +74,13 @@ bool vm_lost_locks_counted(const struct vm_judge *j)
 	struct sums sum;
 	bool known;
 
-	if (!can_sum(snap) || !j->before->lost_locks)
+	if (!can_sum(snap) || !j->before->locks.lost)
 		return false;
 	sum_up(j, snap, &sum, &known);
 	if (!known || locked < sum.locked)
 		return false;
 	/* where more than belief says was unlocked, it may be gone before it was seen */
-	return locked == sum.locked + j->before->lost_locks || j->before->unlocks_more;
+	return locked == sum.locked + j->before->locks.lost || j->before->locks.unlocks_more;
 }
 
 /* One total that must be what the VMAs say. */

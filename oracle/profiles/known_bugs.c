@@ -38,11 +38,11 @@ static bool shrink_is_charged(const struct vm_judge *j)
 static bool more_is_unlocked(const struct vm_judge *j)
 {
 	if (j->e->kind == VM_EVENT_END)
-		return j->late && j->before->unlocks_more;
+		return j->late && j->before->locks.unlocks_more;
 	if (j->e->kind != VM_EVENT_CALL)
 		return false;
 	return j->e->sc.op == VM_OP_MREMAP && j->e->sc.arg[3] & MREMAP_DONTUNMAP &&
-	       j->e->status == VM_STATUS_DONE && j->after->unlocks_more;
+	       j->e->status == VM_STATUS_DONE && j->after->locks.unlocks_more;
 }
 
 /*
@@ -58,7 +58,7 @@ static bool lost_locks_are_counted(const struct vm_judge *j)
 
 	if (e->kind == VM_EVENT_END)
 		return !j->late && vm_lost_locks_counted(j);
-	if (e->kind != VM_EVENT_CALL || !j->before->lost_locks)
+	if (e->kind != VM_EVENT_CALL || !j->before->locks.lost)
 		return false;
 	if (op == VM_OP_MMAP || op == VM_OP_MREMAP || op == VM_OP_SHMAT ||
 	    op == VM_OP_REMAP_FILE_PAGES)
@@ -119,7 +119,7 @@ bool vm_locks_doubtful(const struct vm_judge *j)
 {
 	unsigned int release = release_of(j->info->release);
 
-	if (!j->before->unlocks_more && !j->before->lost_locks)
+	if (!j->before->locks.unlocks_more && !j->before->locks.lost)
 		return false;
 	for (size_t i = 0; i < sizeof(bugs) / sizeof(bugs[0]); i++)
 		if (bugs[i].about_locks && affects(&bugs[i], release))

@@ -75,8 +75,8 @@ static void grow(struct vm_rule *r, uint64_t from, uint64_t to, int64_t now)
 				.start = from,
 				.end = to,
 				.object = VM_NO_OBJECT,
-				.flags = VM_MAY_ALL | r->s->def_flags,
-				.maybe = r->s->def_maybe };
+				.flags = VM_MAY_ALL | r->s->locks.def_flags,
+				.maybe = r->s->locks.def_maybe };
 
 	if (vm_refuses(r, vm_is(to < from || to > task), now, &beyond) ||
 	    vm_refuses(r, vm_new_over_memlock(r, 0, to - from), now, &memlock) ||

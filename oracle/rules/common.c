@@ -130,7 +130,7 @@ enum vm_tri vm_over_memlock(const struct vm_rule *r, uint64_t bytes)
 enum vm_tri vm_new_over_memlock(const struct vm_rule *r, uint64_t asked, uint64_t bytes)
 {
 	uint64_t lo = VM_BIT(VM_FLAG_LO);
-	bool locked = (asked | r->s->def_flags) & lo, maybe = r->s->def_maybe & lo;
+	bool locked = (asked | r->s->locks.def_flags) & lo, maybe = r->s->locks.def_maybe & lo;
 	enum vm_tri over = locked || maybe ? vm_over_memlock(r, bytes) : VM_NO;
 
 	return over == VM_YES && !locked ? VM_MAYBE : over;

@@ -125,7 +125,7 @@ static uint64_t new_flags(const struct vm_rule *r, const struct vm_map_request *
 	if (q->read_only && q->shared)
 		flags &= ~VM_BIT(VM_FLAG_MW);
 	/* __mmap_region(): VM_LOCKED_MASK goes unless vma_supports_mlock() */
-	return is_droppable(q) ? flags : flags | r->s->def_flags | asked_lock(q);
+	return is_droppable(q) ? flags : flags | r->s->locks.def_flags | asked_lock(q);
 }
 
 /* Is memory charged, and does that fail? Shared anonymous memory: only after the old mappings are
@@ -201,7 +201,7 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 				.attach = q->attach,
 				.off = q->object ? q->offset : 0,
 				.flags = flags,
-				.maybe = is_droppable(q) ? 0 : r->s->def_maybe & ~flags };
+				.maybe = is_droppable(q) ? 0 : r->s->locks.def_maybe & ~flags };
 	struct vm_step copies = { .kind = VM_STEP_COPY, .chosen = chosen };
 	enum vm_tri over = vm_over_rlimit(r, q->len / r->info->layout.page_size);
 

@@ -109,9 +109,9 @@ static void map_again(struct vm_rule *r, const struct vm_area *a, uint64_t start
 			       .object = a->object,
 			       .attach = a->attach,
 			       .off = pgoff * page,
-			       .flags = VM_MAY_ALL | asked | r->s->def_flags };
+			       .flags = VM_MAY_ALL | asked | r->s->locks.def_flags };
 
-	map.maybe = (r->s->def_maybe | (locked == VM_MAYBE ? lo : 0)) & ~map.flags;
+	map.maybe = (r->s->locks.def_maybe | (locked == VM_MAYBE ? lo : 0)) & ~map.flags;
 	if (over == VM_YES && !(map.flags & lo))
 		over = VM_MAYBE;
 	if (vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||

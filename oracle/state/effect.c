@@ -196,11 +196,11 @@ static void leave_source(const struct vm_area *a, const struct vm_area *moved, s
 	struct vm_area *left = &s->area[vm_state_from(s, a->start)];
 
 	if (left->flags & VM_BIT(VM_FLAG_LO)) {
-		s->lost_locks += left->end - left->start;
-		s->unlocks_more |= moved->end == left->start || moved->start == left->end ||
-				   left->begins != VM_YES ||
-				   (left + 1 < s->area + s->n && left[1].start == left->end &&
-				    left[1].begins != VM_YES);
+		s->locks.lost += left->end - left->start;
+		s->locks.unlocks_more |= moved->end == left->start || moved->start == left->end ||
+					 left->begins != VM_YES ||
+					 (left + 1 < s->area + s->n && left[1].start == left->end &&
+					  left[1].begins != VM_YES);
 	}
 	left->guard = VM_NO;
 	left->flags &= ~VM_LOCK_FLAGS;
@@ -421,8 +421,8 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 			lock_areas(st, s);
 			break;
 		case VM_STEP_DEFAULT:
-			s->def_flags = st->flags;
-			s->def_maybe = 0;
+			s->locks.def_flags = st->flags;
+			s->locks.def_maybe = 0;
 			break;
 		case VM_STEP_SEAL:
 		case VM_STEP_NAME:

@@ -45,9 +45,7 @@ static void inherit_process(struct vm_process *p)
 /* kernel/fork.c mm_init(): nothing is locked, and VM_INIT_DEF_MASK has no lock flags. */
 static void forget_locks(struct vm_state *s)
 {
-	s->def_flags = s->def_maybe = s->lost_locks = 0;
-	s->unlocks_more = false;
-	s->doubts_locks = false;
+	s->locks = (struct vm_locks){ 0 };
 }
 
 void vm_state_fork(struct vm_state *s, struct vm_objects *o)

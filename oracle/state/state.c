@@ -8,11 +8,7 @@ void vm_state_copy(struct vm_state *to, const struct vm_state *from)
 	to->process = from->process;
 	to->n = from->n;
 	to->lost = from->lost;
-	to->def_flags = from->def_flags;
-	to->def_maybe = from->def_maybe;
-	to->lost_locks = from->lost_locks;
-	to->unlocks_more = from->unlocks_more;
-	to->doubts_locks = from->doubts_locks;
+	to->locks = from->locks;
 	to->guards_used = from->guards_used;
 	memcpy(to->area, from->area, from->n * sizeof(from->area[0]));
 }
@@ -118,7 +114,7 @@ uint64_t vm_state_locked(const struct vm_state *s, uint64_t start, uint64_t end,
 {
 	uint64_t sum = 0;
 
-	*maybe = s->doubts_locks ? s->lost_locks : 0;
+	*maybe = s->locks.doubted ? s->locks.lost : 0;
 	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start < end; i++) {
 		const struct vm_area *a = &s->area[i];
 		uint64_t low = a->start > start ? a->start : start;
@@ -249,7 +245,7 @@ void vm_state_settle(struct vm_state *s)
 
 void vm_state_doubt_locks(struct vm_state *s, bool observed)
 {
-	s->doubts_locks = true;
+	s->locks.doubted = true;
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->area[i].flags & VM_LOCK_FLAGS)
 			s->area[i].flags_maybe |= VM_LOCK_FLAGS;

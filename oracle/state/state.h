@@ -68,12 +68,8 @@ struct vm_process {
 /* The executor's own memory; the special VMAs among it (vdso, vvar) are never locked. */
 enum vm_own { VM_NOT_OWN, VM_OWN, VM_OWN_SPECIAL };
 
-struct vm_state {
-	struct vm_process process;
-	uint32_t n;
-	/* Belief was lost (too many possibilities, or too many areas) until the next observation.
-	 */
-	bool lost;
+/* What is believed of locks besides the flags of the areas. Nothing of it is inherited by fork. */
+struct vm_locks {
 	/* mm->def_flags: VM_LOCK_FLAGS that new mappings get, and those of them that are unknown.
 	 */
 	uint64_t def_flags, def_maybe;
@@ -82,11 +78,19 @@ struct vm_state {
 	 * took it, or it was seen to be gone. And: was a locked VMA moved with
 	 * MREMAP_DONTUNMAP in part, or to where it may merge with what was moved?
 	 */
-	uint64_t lost_locks;
+	uint64_t lost;
 	bool unlocks_more;
-	bool guards_used;  /* guard pages were installed: VM_MAYBE_GUARD keeps VMAs apart, unseen */
-	bool doubts_locks; /* some of what is believed locked may not be, nor be counted as believed
-			    */
+	bool doubted; /* some of what is believed locked may not be, nor be counted as believed */
+};
+
+struct vm_state {
+	struct vm_process process;
+	uint32_t n;
+	/* Belief was lost (too many possibilities, or too many areas) until the next observation.
+	 */
+	bool lost;
+	struct vm_locks locks;
+	bool guards_used; /* guard pages were installed: VM_MAYBE_GUARD keeps VMAs apart, unseen */
 	struct vm_area area[VM_STATE_MAX_AREAS];
 };
 

@@ -97,8 +97,9 @@ void state_of_text(const char *text, struct vm_state *s, struct vm_objects *o)
 	enum vm_tri begins = VM_YES;
 
 	s->n = 0;
-	s->lost = s->unlocks_more = false;
-	s->def_flags = s->def_maybe = s->lost_locks = 0;
+	s->lost = false;
+	s->locks = (struct vm_locks){ 0 };
+	s->guards_used = false;
 	while (*text) {
 		size_t len = strcspn(text, "|~?");
 		char area[128];

@@ -297,16 +297,16 @@ static void test_lock(void **state)
 	STATE("p0+2 rw o0@0 ? p2+1 rw o0@2 | p3+1 rw lo o0@3 | p4+2 r shared lo o1@0 | "
 	      "p6+1 rw own o2@0 | p8+1 rw own lo o3@0 | p9+1 rw own o3@1");
 	apply(0, (struct vm_step){ .kind = VM_STEP_DEFAULT, .flags = VM_LOCK_FLAGS });
-	assert_int_equal(s.def_flags, VM_LOCK_FLAGS);
+	assert_int_equal(s.locks.def_flags, VM_LOCK_FLAGS);
 	/* MREMAP_DONTUNMAP: the lock goes along */
 	given("p0+4 rw lo");
 	STEP(MOVE, 0, 4, 20, .keep = true);
 	STATE("p0+4 rw o1@0 | p20+4 rw lo o0@0");
-	assert_int_equal(s.lost_locks, 4 * PAGE);
-	assert_false(s.unlocks_more);
+	assert_int_equal(s.locks.lost, 4 * PAGE);
+	assert_false(s.locks.unlocks_more);
 	given("p0+4 rw lo");
 	STEP(MOVE, 1, 2, 20, .keep = true);
-	assert_true(s.unlocks_more);
+	assert_true(s.locks.unlocks_more);
 	vm_objects_free(&o);
 }
 

@@ -124,13 +124,13 @@ static void test_mmap(void **state)
 		 "EEXIST (MAP_FIXED_NOREPLACE over a mapping)");
 	BOTH_SAY(b, "mmap any+5 rw anon private locked", "EAGAIN (RLIMIT_MEMLOCK)");
 	BOTH_SAY(b, "mmap any+4 rw anon private locked", "chosen 4 {map chosen+0+4 rw lo}");
-	b->state.def_flags = VM_LOCK_FLAGS;
+	b->state.locks.def_flags = VM_LOCK_FLAGS;
 	BOTH_SAY(b, "mmap p8+4 r anon shared", "= p8 {map p8+4 r shared lf}");
 	BOTH_SAY(b, "mmap p8+5 r anon shared", "EAGAIN (RLIMIT_MEMLOCK)");
-	b->state.def_flags = 0;
-	b->state.def_maybe = VM_LOCK_FLAGS;
+	b->state.locks.def_flags = 0;
+	b->state.locks.def_maybe = VM_LOCK_FLAGS;
 	BOTH_SAY(b, "mmap p8+5 r anon shared", "EAGAIN (RLIMIT_MEMLOCK); = p8 {map p8+5 r shared}");
-	b->state.def_maybe = 0;
+	b->state.locks.def_maybe = 0;
 	b->info.rlimit_memlock = 0;
 	BOTH_SAY(b, "mmap p8+4 r anon private", "= p8 {map p8+4 r}");
 	BOTH_SAY(b, "mmap p8+4 r anon private locked", "EPERM (MAP_LOCKED, RLIMIT_MEMLOCK is 0)");

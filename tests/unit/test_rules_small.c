@@ -207,7 +207,7 @@ static void test_brk_locked(void **state)
 
 	(void)state;
 	place->state.process.brk = heap;
-	place->state.def_flags = LO;
+	place->state.locks.def_flags = LO;
 	place->info.rlimit_memlock = 2 * P;
 	run(VM_OP_BRK, heap + 2 * P, 0, 0, 0);
 	assert_value(0, (int64_t)(heap + 2 * P));
