@@ -216,6 +216,26 @@ static void test_settle(void **state)
 	settled("p0+1 rw o0@0 ? p1+1 rw noac o1@0", "p0+1 rw o0@0 ? p1+1 rw noac o1@0");
 }
 
+/* A lock that may be gone may be what kept two areas apart, unless they were just seen apart. */
+static void test_doubt_locks(void **state)
+{
+	static const char apart[] = "p0+1 rw lo o0@0 | p1+1 rw o1@0 | p2+1 r o2@0";
+
+	(void)state;
+	given(apart);
+	vm_state_doubt_locks(&s, false);
+	assert_true(s.locks.doubted);
+	assert_int_equal(s.area[0].flags_maybe, VM_LOCK_FLAGS);
+	assert_int_equal(s.area[1].flags_maybe, 0);
+	assert_int_equal(s.area[1].begins, VM_MAYBE);
+	assert_int_equal(s.area[2].begins, VM_YES);
+	given(apart);
+	vm_state_doubt_locks(&s, true);
+	assert_true(s.locks.doubted);
+	assert_int_equal(s.area[0].flags_maybe, VM_LOCK_FLAGS);
+	assert_int_equal(s.area[1].begins, VM_YES);
+}
+
 static void test_too_many_areas(void **state)
 {
 	(void)state;
@@ -323,6 +343,7 @@ int main(void)
 		cmocka_unit_test(test_unmap_begins),
 		cmocka_unit_test(test_put),
 		cmocka_unit_test(test_settle),
+		cmocka_unit_test(test_doubt_locks),
 		cmocka_unit_test(test_too_many_areas),
 		cmocka_unit_test(test_objects),
 		cmocka_unit_test(test_last_page),
