@@ -178,7 +178,8 @@ static void rights_ignored(const struct vm_executor *ex, struct vm_event *e)
 static bool may_do_nothing(uint8_t op)
 {
 	return op == VM_OP_MUNMAP || op == VM_OP_MPROTECT || op == VM_OP_PKEY_MPROTECT ||
-	       op == VM_OP_REMAP_FILE_PAGES || op == VM_OP_MDWE || op == VM_OP_BRK;
+	       op == VM_OP_REMAP_FILE_PAGES || op == VM_OP_MSYNC || op == VM_OP_NAME ||
+	       op == VM_OP_MDWE || op == VM_OP_BRK;
 }
 
 /* munmap, mprotect and their like that would have had something to do. */
@@ -245,6 +246,16 @@ static bool lock_ignored(struct vm_event *e)
 	return true;
 }
 
+/* A truncate of what has a size to change. */
+static bool size_kept(struct vm_event *e)
+{
+	if (e->sc.op != VM_OP_TRUNCATE || !e->sc.arg[0])
+		return false;
+	e->status = VM_STATUS_DONE;
+	e->result = 0;
+	return true;
+}
+
 static void locks_counted(const struct vm_executor *ex, const struct vm_event *e)
 {
 	if (e->sc.op == VM_OP_MUNLOCK && e->result == 0)
@@ -284,6 +295,8 @@ bool vm_inject_before(const struct vm_executor *ex, struct vm_event *e)
 		return vm_inject_seal(ex, e, VM_OP_COUNT);
 	case VM_INJECT_LOCK_IGNORED:
 		return lock_ignored(e);
+	case VM_INJECT_SIZE_KEPT:
+		return size_kept(e);
 	default:
 		return vm_inject_advice_before(ex, e);
 	}

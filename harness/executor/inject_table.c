@@ -51,6 +51,8 @@ static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
 				      "MADV_GUARD_INSTALL drops pages and installs no guards" },
 	[VM_INJECT_RESIDENCE_WRONG] = { "residence-wrong",
 					"mincore is wrong about the first page of its range" },
+	[VM_INJECT_SIZE_KEPT] = { "size-kept",
+				  "truncate of an object returns 0 and leaves its size" },
 };
 
 const struct vm_inject_desc *vm_inject_desc(size_t fault)

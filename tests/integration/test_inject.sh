@@ -30,6 +30,7 @@ title_of() {
 	wrong-errno) echo '[a-z]+: E[A-Z0-9]+ instead of E[A-Z0-9]+ \(.*\)' ;;
 	success-for-nothing) echo '(munmap|mprotect): success, but range ' ;;
 	residence-wrong) echo 'mincore: wrong value returned' ;;
+	size-kept) echo 'read: success instead of SIGBUS' ;;
 	rights-ignored) echo 'write: success instead of SIGSEGV' ;;
 	fork-unseals) echo 'fork: sealed page seal lost' ;;
 	fork-not-copied) echo 'end: content of bystander changed' ;;
