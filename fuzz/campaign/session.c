@@ -87,6 +87,15 @@ int vm_session_submit(struct vm_session *s, const struct vm_program *prog, uint3
 	return vm_target_submit(s->target, prog, id, 0, err, errlen);
 }
 
+/* As vm_cell.error says; other ends than these have a cell of success. */
+static int error_of(const struct vm_event *e)
+{
+	if (e->status == VM_STATUS_FAULTED)
+		return -e->signo;
+	return e->status == VM_STATUS_DONE && e->result < 0 && e->result >= -4095 ? (int)-e->result
+										  : 0;
+}
+
 static void count_run(struct vm_session *s, const struct vm_trace *trace,
 		      const struct vm_judgement *j)
 {
@@ -106,6 +115,8 @@ static void count_run(struct vm_session *s, const struct vm_trace *trace,
 		if (e->sc.op < VM_OP_COUNT && j->call[i].strictness <= VM_SILENT)
 			atomic_fetch_add_explicit(&st->strictness[e->sc.op][j->call[i].strictness],
 						  1, memory_order_relaxed);
+		if (e->sc.op < VM_OP_COUNT)
+			vm_stats_call(st, e->sc.op, error_of(e), j->call[i].cause);
 	}
 	atomic_fetch_add_explicit(&st->programs, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&st->calls, calls, memory_order_relaxed);

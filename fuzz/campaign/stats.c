@@ -88,6 +88,41 @@ struct vm_title *vm_stats_title(struct vm_stats *s, const char *title, enum vm_s
 	return NULL;
 }
 
+static uint32_t cell_hash(uint8_t op, int error, const char *cause)
+{
+	uint32_t hash = (op * 251u + (uint32_t)error) * 2654435761u;
+
+	for (size_t i = 0; i < VM_CELL_CAUSE - 1 && cause[i]; i++)
+		hash = (hash ^ (uint8_t)cause[i]) * 16777619u;
+	return hash ^ hash >> 16;
+}
+
+void vm_stats_call(struct vm_stats *s, uint8_t op, int error, const char *cause)
+{
+	uint32_t slot;
+
+	cause = cause ? cause : "";
+	slot = cell_hash(op, error, cause);
+	for (unsigned int i = 0; i < VM_MAX_CELLS; i++) {
+		struct vm_cell *c = &s->cell[(slot + i) % VM_MAX_CELLS];
+		uint32_t state = atomic_load_explicit(&c->state, memory_order_acquire);
+
+		if (!state && atomic_compare_exchange_strong(&c->state, &state, 1)) {
+			c->op = op;
+			c->error = (int16_t)error;
+			snprintf(c->cause, sizeof(c->cause), "%s", cause);
+			atomic_store_explicit(&c->state, 2, memory_order_release);
+			state = 2;
+		}
+		/* being filled in by another right now: then what it counts may get two slots */
+		if (state == 2 && c->op == op && c->error == error &&
+		    !strncmp(c->cause, cause, sizeof(c->cause) - 1)) {
+			atomic_fetch_add_explicit(&c->count, 1, memory_order_relaxed);
+			return;
+		}
+	}
+}
+
 unsigned int vm_stats_titles(const struct vm_stats *s, enum vm_severity severity)
 {
 	unsigned int n = 0;

@@ -10,9 +10,11 @@
 #include "fuzz/feedback/feedback.h"
 
 #define VM_STATS_MAGIC	0x53544d56u
-#define VM_STATS_LAYOUT 1u
+#define VM_STATS_LAYOUT 2u
 #define VM_MAX_TITLES	128
 #define VM_SLUG_MAX	96
+#define VM_MAX_CELLS	1024
+#define VM_CELL_CAUSE	112
 
 /* A title's life; it only grows, but for FLAKY, which may be tried again. */
 enum vm_title_state {
@@ -35,6 +37,15 @@ struct vm_title {
 	char slug[VM_SLUG_MAX]; /* its folder in OUT/findings or OUT/flaky; "" if it has none */
 };
 
+/* Calls of one kind that ended in one way, for one cause. */
+struct vm_cell {
+	_Atomic uint32_t state; /* 0: free, 1: a process is filling it in, 2: filled in */
+	uint8_t op;
+	int16_t error;		   /* errno, -signal of an access, or 0 */
+	char cause[VM_CELL_CAUSE]; /* of the rule, may be cut; "" if it names none */
+	_Atomic uint64_t count;
+};
+
 struct vm_stats {
 	uint32_t magic, layout;
 	uint64_t start_ms;	      /* CLOCK_MONOTONIC, of this run */
@@ -51,6 +62,7 @@ struct vm_stats {
 	char error[512];
 	_Atomic uint64_t titles_lost;		     /* new titles that found no slot */
 	_Atomic uint64_t strictness[VM_OP_COUNT][3]; /* calls by rule and enum vm_strictness */
+	struct vm_cell cell[VM_MAX_CELLS];	     /* by hash, linear probing */
 	struct vm_title title[VM_MAX_TITLES];
 	struct vm_feedback feedback;
 };
@@ -70,6 +82,10 @@ void vm_stats_close(struct vm_stats *s);
  */
 struct vm_title *vm_stats_title(struct vm_stats *s, const char *title, enum vm_severity severity,
 				bool *fresh);
+
+/* Count a call: how it ended (vm_cell.error) and why, or NULL. What finds no cell is not counted.
+ */
+void vm_stats_call(struct vm_stats *s, uint8_t op, int error, const char *cause);
 
 /* Confirmed titles of one severity. */
 unsigned int vm_stats_titles(const struct vm_stats *s, enum vm_severity severity);

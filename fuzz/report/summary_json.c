@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* OUT/stats.json and `--json`. */
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,30 @@ static int put_strictness(json_t *to, const struct vm_stats *s)
 	return bad ? -1 : 0;
 }
 
+static int put_calls(json_t *to, const struct vm_stats *s)
+{
+	json_t *calls = json_array();
+	int bad = json_object_set_new(to, "calls_by_cause", calls);
+
+	for (unsigned int i = 0; !bad && i < VM_MAX_CELLS; i++) {
+		const struct vm_cell *cell = &s->cell[i];
+		const char *result = vm_errno_name(cell->error);
+		json_t *one;
+
+		if (atomic_load(&cell->state) != 2)
+			continue;
+		if (cell->error < 0)
+			result = cell->error == -SIGBUS ? "SIGBUS" : "SIGSEGV";
+		one = json_object();
+		bad = json_array_append_new(calls, one) ||
+		      vm_json_text(one, "call", vm_call_desc(cell->op)->name) ||
+		      vm_json_text(one, "result", result) ||
+		      vm_json_text(one, "cause", cell->cause) ||
+		      vm_json_number(one, "count", atomic_load(&cell->count));
+	}
+	return bad ? -1 : 0;
+}
+
 static int put_title(json_t *titles, const struct vm_title *t, const char *out)
 {
 	static const char *const state_name[] = {
@@ -117,7 +142,8 @@ static char *summary(const struct vm_campaign *c, const struct vm_outcome *o)
 	if (!bad && o->afl_stability[0])
 		bad = vm_json_text(root, "afl_stability", o->afl_stability) ||
 		      vm_json_number(root, "afl_crashes", o->afl_crashes);
-	bad = bad || put_strictness(root, c->stats) || put_titles(root, c);
+	bad = bad || put_strictness(root, c->stats) || put_calls(root, c->stats) ||
+	      put_titles(root, c);
 	if (!bad)
 		return vm_json_dump(root);
 	json_decref(root);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* stats.json, read back with the library that wrote it. */
+#include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -105,6 +107,58 @@ static void test_campaign_and_numbers(void **state)
 	json_decref(root);
 }
 
+static void test_calls_by_cause(void **state)
+{
+	static const char cause[] = "hole in the range";
+	json_t *root, *calls;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		vm_stats_call(campaign.stats, VM_OP_MREMAP, EFAULT, cause);
+	vm_stats_call(campaign.stats, VM_OP_MREMAP, ENOMEM, cause);
+	vm_stats_call(campaign.stats, VM_OP_MUNMAP, 0, NULL);
+	vm_stats_call(campaign.stats, VM_OP_READ, -SIGBUS, NULL);
+	root = store_and_load();
+	calls = json_object_get(root, "calls_by_cause");
+	assert_int_equal(json_array_size(calls), 4);
+	for (i = 0; i < 4; i++) {
+		const json_t *one = json_array_get(calls, i);
+		const char *call = json_string_value(json_object_get(one, "call"));
+		const char *result = json_string_value(json_object_get(one, "result"));
+
+		if (strcmp(call, "mremap")) {
+			assert_text(one, "cause", "");
+			assert_string_equal(result, strcmp(call, "read") ? "success" : "SIGBUS");
+		} else {
+			assert_text(one, "cause", cause);
+		}
+		assert_number(one, "count", strcmp(result, "EFAULT") ? 1 : 3);
+	}
+	json_decref(root);
+}
+
+/* More kinds of calls than there are cells: what is there goes on being counted. */
+static void test_calls_without_room(void **state)
+{
+	json_t *root, *calls;
+
+	(void)state;
+	for (int error = 0; error < VM_MAX_CELLS + 5; error++)
+		vm_stats_call(campaign.stats, VM_OP_MREMAP, error, "full");
+	vm_stats_call(campaign.stats, VM_OP_MREMAP, 0, "full");
+	root = store_and_load();
+	calls = json_object_get(root, "calls_by_cause");
+	assert_int_equal(json_array_size(calls), VM_MAX_CELLS);
+	for (size_t i = 0; i < VM_MAX_CELLS; i++) {
+		const json_t *one = json_array_get(calls, i);
+		const char *result = json_string_value(json_object_get(one, "result"));
+
+		assert_number(one, "count", strcmp(result, "success") ? 1 : 2);
+	}
+	json_decref(root);
+}
+
 static void test_titles(void **state)
 {
 	char folder[VM_PATH_MAX];
@@ -189,6 +243,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_CAMPAIGN(test_campaign_and_numbers),
+		WITH_CAMPAIGN(test_calls_by_cause),
+		WITH_CAMPAIGN(test_calls_without_room),
 		WITH_CAMPAIGN(test_titles),
 		WITH_CAMPAIGN(test_bytes_that_are_no_utf8),
 		WITH_CAMPAIGN(test_a_folder_that_is_gone),
