@@ -91,8 +91,9 @@ struct vm_title *vm_stats_title(struct vm_stats *s, const char *title, enum vm_s
 static uint32_t cell_hash(uint8_t op, int error, const char *cause)
 {
 	uint32_t hash = (op * 251u + (uint32_t)error) * 2654435761u;
+	size_t len = strnlen(cause, VM_CELL_CAUSE - 1);
 
-	for (size_t i = 0; i < VM_CELL_CAUSE - 1 && cause[i]; i++)
+	for (size_t i = 0; i < len; i++)
 		hash = (hash ^ (uint8_t)cause[i]) * 16777619u;
 	return hash ^ hash >> 16;
 }
