@@ -76,21 +76,37 @@ void vm_aim_name(struct vm_mutator *m, struct vm_call *call)
 
 static uint64_t mmap_type(struct vm_mutator *m)
 {
-	enum { PRIVATE, SHARED, BOTH, NEITHER, NO_ANON };
-	static const uint8_t weight[] = { 74, 21, 2, 2, 1 };
+	enum { PRIVATE, SHARED, VALIDATE, NEITHER };
+	static const uint8_t weight[] = { 70, 26, 2, 2 };
+	static const uint64_t type[] = { MAP_PRIVATE, MAP_SHARED, MAP_SHARED_VALIDATE, 0 };
 
-	switch (vm_rng_weighted(&m->rng, weight, sizeof(weight))) {
-	case PRIVATE:
-		return MAP_ANONYMOUS | MAP_PRIVATE;
-	case SHARED:
-		return MAP_ANONYMOUS | MAP_SHARED;
-	case BOTH:
-		return MAP_ANONYMOUS | MAP_SHARED | MAP_PRIVATE;
-	case NEITHER:
-		return MAP_ANONYMOUS;
-	default:
-		return MAP_PRIVATE;
+	return type[vm_rng_weighted(&m->rng, weight, sizeof(weight))];
+}
+
+/* Pages of an object: mostly those that it has, or a few more. */
+static struct vm_quantity aim_offset(struct vm_mutator *m)
+{
+	struct vm_quantity q = { .pages = (int32_t)vm_rng_below(&m->rng, VM_OBJECT_PAGES + 2) };
+
+	if (vm_rng_chance(&m->rng, 3))
+		q = vm_quantity_from(&m->layout, vm_len_nonsense(m));
+	return q;
+}
+
+/* Anonymous memory; or an object, of which few are mapped often, so that mappings share pages. */
+static void aim_object(struct vm_mutator *m, struct vm_call *call)
+{
+	static const uint8_t weight[VM_OBJECT_COUNT] = {
+		[VM_OBJECT_NONE] = 2, [VM_OBJECT_M0] = 48, [VM_OBJECT_M1] = 12,
+		[VM_OBJECT_F0] = 20,  [VM_OBJECT_R0] = 16, [VM_OBJECT_S0] = 2,
+	};
+
+	if (vm_rng_chance(&m->rng, 60)) {
+		call->arg[3].bits |= MAP_ANONYMOUS;
+		return;
 	}
+	call->arg[4].bits = vm_rng_weighted(&m->rng, weight, VM_OBJECT_COUNT);
+	call->arg[5].len = aim_offset(m);
 }
 
 static void aim_mmap(struct vm_mutator *m, struct vm_call *call)
@@ -121,6 +137,7 @@ static void aim_mmap(struct vm_mutator *m, struct vm_call *call)
 		call->arg[0].addr = (struct vm_addr){ .base = VM_BASE_NULL };
 	call->arg[2].bits = vm_aim_prot(m);
 	call->arg[3].bits = flags;
+	aim_object(m, call);
 	if ((how == ANY || how == HINT) && vm_rng_chance(&m->rng, 90))
 		vm_aim_name(m, call);
 }
@@ -209,6 +226,10 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 	case VM_OP_TRUNCATE:
 		call->arg[0].bits = 1 + vm_rng_below(&m->rng, VM_OBJECT_COUNT - 1);
 		call->arg[1].len.pages = (int32_t)vm_rng_below(&m->rng, 2 * VM_OBJECT_PAGES);
+		if (vm_rng_chance(&m->rng, 10))
+			call->arg[1].len.bytes = (int64_t)vm_rng_below(&m->rng, 4096) - 2048;
+		if (vm_rng_chance(&m->rng, 2))
+			call->arg[1].len = vm_quantity_from(&m->layout, vm_len_nonsense(m));
 		break;
 	case VM_OP_SHMAT:
 		aim_shmat(m, call);
@@ -237,7 +258,8 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 		break;
 	case VM_OP_MSYNC:
 		put_span(m, call, vm_span_aimed(m));
-		call->arg[2].bits = vm_rng_below(&m->rng, 8);
+		call->arg[2].bits = vm_rng_chance(&m->rng, 97) ? vm_rng_below(&m->rng, 8)
+							       : 1ull << vm_rng_below(&m->rng, 32);
 		break;
 	case VM_OP_MINCORE:
 		put_span(m, call, vm_span_aimed(m));

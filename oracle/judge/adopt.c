@@ -76,9 +76,9 @@ static struct vm_area unknown_piece(struct vm_judge *j, const struct vm_vma *v, 
 	piece.off = v->offset + (start - v->start);
 	if (!(v->mode & VM_MODE_S)) {
 		/* its own copies, if any, are unknown: so are its pages */
-		uint32_t base = vm_object_new(o, true, false, UINT64_MAX);
-
-		piece.anon = base == VM_NO_OBJECT ? base : vm_object_copies(o, base);
+		piece.anon = vm_object_copies(o, piece.object);
+		if (piece.anon != VM_NO_OBJECT)
+			o->object[piece.anon].partial = true;
 	}
 	return piece;
 }

@@ -82,7 +82,9 @@ static void present(struct vm_judge *j, const struct vm_area *a, const struct vm
 		return;
 	if (differs(e, zero, &p->content))
 		report(j, p->addr, e, &p->content, is_zero(&p->content) ? "zeroed" : "changed");
-	if (!e) /* a copy would have an entry: it is the object's page */
+	if (!e && a->anon != VM_NO_OBJECT && o->object[a->anon].partial)
+		return; /* the object's page or a copy of it */
+	if (!e)		/* a copy would have an entry: it is the object's page */
 		e = vm_object_page(&o->object[a->object], off);
 	if (!e)
 		return;

@@ -63,7 +63,7 @@ uint32_t vm_object_new(struct vm_objects *o, bool backed, bool zero, uint64_t si
 	x->backed = backed;
 	x->zero = zero;
 	x->base = x->copy = VM_NO_OBJECT;
-	x->held = x->identified = false;
+	x->held = x->identified = x->partial = false;
 	x->dev = 0;
 	x->inode = 0;
 	x->size = size;
@@ -130,6 +130,7 @@ uint32_t vm_object_duplicate(struct vm_objects *o, uint32_t object)
 	from = &o->object[object];
 	to = &o->object[i];
 	to->base = from->base;
+	to->partial = from->partial;
 	if (to->cap < from->npages) {
 		struct vm_object_page *bigger = realloc(to->page, from->npages * sizeof(*bigger));
 
@@ -156,6 +157,8 @@ struct vm_object_page *vm_object_look(struct vm_objects *o, uint32_t object, uin
 		i = vm_object_from(copies, off);
 		if (i < copies->npages && copies->page[i].off == off)
 			return &copies->page[i];
+		if (copies->partial)
+			return NULL;
 	}
 	i = vm_object_from(x, off);
 	*zero = x->zero;

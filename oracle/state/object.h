@@ -33,10 +33,11 @@ struct vm_object {
 	bool zero;	 /* pages without an entry are zero; else unknown */
 	bool held;	 /* the parent of a forked child maps it */
 	bool identified; /* dev and inode were seen in maps */
+	bool partial;	 /* copies: there may be others than those with an entry */
 	uint32_t dev;
 	uint64_t inode;
-	uint32_t base; /* copies: the object that pages without an entry come from; else
-			  VM_NO_OBJECT */
+	uint32_t base; /* copies: the object that pages without an entry come from, unless partial;
+			  else VM_NO_OBJECT */
 	uint32_t copy; /* while a fork copies an address space: this one's copy, or VM_NO_OBJECT */
 	/* bytes that can be touched; UINT64_MAX: memory without an inode, or unknown */
 	uint64_t size;
@@ -79,7 +80,7 @@ uint32_t vm_object_duplicate(struct vm_objects *o, uint32_t object);
 
 /*
  * What is believed of the page at `off` as mapped by an area with this object and these copies: its
- * entry, or NULL if it has its object's default (*zero: known to be zero).
+ * entry, or NULL if it has its object's default (*zero: known to be zero; else nothing is known).
  */
 struct vm_object_page *vm_object_look(struct vm_objects *o, uint32_t object, uint32_t anon,
 				      uint64_t off, bool *zero);

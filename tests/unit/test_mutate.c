@@ -68,6 +68,40 @@ static void test_generated_programs_are_sound(void **state)
 	vm_mutator_free(&m);
 }
 
+/* Every kind of memory that mmap can make is made often, at offsets that the object has and has
+ * not. */
+static void test_generated_mappings(void **state)
+{
+	unsigned int shared[VM_OBJECT_COUNT] = { 0 }, private[VM_OBJECT_COUNT] = { 0 };
+	unsigned int mmaps = 0, odd_offset = 0;
+	struct vm_mutator m;
+	struct vm_program prog;
+
+	(void)state;
+	start(&m, 11);
+	for (int i = 0; i < 2000; i++) {
+		vm_generate(&m, &prog);
+		for (unsigned int k = 0; k < prog.ncalls; k++) {
+			const union vm_arg *arg = prog.call[k].arg;
+			uint64_t flags = arg[3].bits;
+			uint64_t object = flags & MAP_ANONYMOUS ? VM_OBJECT_NONE : arg[4].bits;
+
+			if (prog.call[k].op != VM_OP_MMAP)
+				continue;
+			mmaps++;
+			shared[object] += (flags & MAP_TYPE) == MAP_SHARED;
+			private[object] += (flags & MAP_TYPE) == MAP_PRIVATE;
+			odd_offset += object && (arg[5].len.bytes || arg[5].len.pages < 0);
+		}
+	}
+	for (unsigned int object = 0; object <= VM_OBJECT_R0; object++) {
+		assert_true(shared[object] > mmaps / 100);
+		assert_true(private[object] > mmaps / 100);
+	}
+	assert_true(odd_offset > 20);
+	vm_mutator_free(&m);
+}
+
 static void test_mutants_are_sound(void **state)
 {
 	struct vm_mutator m;
@@ -356,6 +390,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rng_bounds),
 		cmocka_unit_test(test_generated_programs_are_sound),
+		cmocka_unit_test(test_generated_mappings),
 		cmocka_unit_test(test_mutants_are_sound),
 		cmocka_unit_test(test_edges_of_size),
 		cmocka_unit_test(test_same_seed_same_programs),
