@@ -70,7 +70,19 @@ enum vm_tri vm_no_room(const struct vm_rule *r, uint64_t len)
 	return VM_MAYBE;
 }
 
-enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len)
+/*
+ * File systems with thp_get_unmapped_area() (ext4, xfs; f0 may be on one) look for a huge page
+ * more, and take the hint only where that is free too: mm/huge_memory.c __thp_get_unmapped_area().
+ */
+static bool may_be_padded(const struct vm_rule *r, uint64_t hint, uint64_t len, uint32_t object)
+{
+	uint64_t pmd = r->info->layout.pmd_size;
+
+	return object != VM_NO_OBJECT && object == r->objects->named[VM_OBJECT_F0] && len >= pmd &&
+	       vm_state_any(r->s, hint + len, hint + len + pmd);
+}
+
+enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len, uint32_t object)
 {
 	uint64_t low, high, hint = *addr & vm_page_mask(r);
 	uint64_t gap = 256 * r->info->layout.page_size + r->info->layout.pmd_size;
@@ -87,7 +99,7 @@ enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len)
 	/* a growing stack above keeps its guard gap; that is only near the top */
 	if (hint + len + gap > high || hint < r->info->mmap_min_addr)
 		return VM_MAYBE;
-	return VM_YES;
+	return may_be_padded(r, hint, len, object) ? VM_MAYBE : VM_YES;
 }
 
 enum vm_tri vm_over_rlimit(const struct vm_rule *r, uint64_t pages)

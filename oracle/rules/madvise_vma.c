@@ -177,6 +177,7 @@ struct vm_step vm_advice_step(int32_t advice, uint64_t start)
 		break;
 	case MADV_POPULATE_WRITE:
 		step.kind = VM_STEP_COPY;
+		step.flags = VM_BIT(VM_FLAG_LF);
 		break;
 	case MADV_GUARD_INSTALL:
 		step.kind = VM_STEP_GUARD;

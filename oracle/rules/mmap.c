@@ -288,7 +288,8 @@ static void map_chosen(struct vm_rule *r, struct vm_map_request *q)
 	/* round_hint_to_min() */
 	q->addr &= vm_page_mask(r);
 	hint = q->addr && q->addr < min ? min : q->addr;
-	taken = low_only(r, q) ? low_hint_taken(r, hint, q->len) : vm_hint_taken(r, &hint, q->len);
+	taken = low_only(r, q) ? low_hint_taken(r, hint, q->len)
+			       : vm_hint_taken(r, &hint, q->len, q->backing);
 	full = low_only(r, q) ? low_no_room(r, q->len) : vm_no_room(r, q->len);
 	if (taken != VM_YES && vm_fails(r, full, ENOMEM, &no_room))
 		return;

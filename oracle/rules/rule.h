@@ -139,9 +139,9 @@ enum vm_tri vm_no_room(const struct vm_rule *r, uint64_t len);
 
 /*
  * Does it return just this hint? YES or NO where certain. `hint` as passed; *addr becomes what
- * would be returned.
+ * would be returned. `object`: what is to be mapped.
  */
-enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len);
+enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len, uint32_t object);
 
 /* Would growth by `pages` exceed RLIMIT_AS or RLIMIT_DATA? (mm/mmap.c may_expand_vm()) */
 enum vm_tri vm_over_rlimit(const struct vm_rule *r, uint64_t pages);

@@ -356,17 +356,18 @@ static void copy_pages(const struct vm_area *a, uint64_t start, uint64_t end, bo
 
 /*
  * populate_vma_page_range() writes to what is private and writable, and does nothing where locks
- * wait for faults.
+ * wait for faults; faultin_page_range() does not mind locks.
  */
-static void populate(uint64_t start, uint64_t end, struct vm_state *s, struct vm_objects *o,
-		     uint64_t page_size)
+static void populate(uint64_t start, uint64_t end, bool despite_locks, struct vm_state *s,
+		     struct vm_objects *o, uint64_t page_size)
 {
 	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start < end; i++) {
 		const struct vm_area *a = &s->area[i];
 
 		if (a->anon != VM_NO_OBJECT && a->prot & VM_MODE_W &&
-		    !(a->flags & VM_BIT(VM_FLAG_LF)))
-			copy_pages(a, start, end, !(a->flags_maybe & VM_LOCK_FLAGS), s, o,
+		    (despite_locks || !(a->flags & VM_BIT(VM_FLAG_LF))))
+			copy_pages(a, start, end,
+				   despite_locks || !(a->flags_maybe & VM_LOCK_FLAGS), s, o,
 				   page_size);
 	}
 }
@@ -465,7 +466,8 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 			write_pages(st, base, s, o, page_size);
 			break;
 		case VM_STEP_COPY:
-			populate(base + st->start, base + st->end, s, o, page_size);
+			populate(base + st->start, base + st->end, st->flags & VM_BIT(VM_FLAG_LF),
+				 s, o, page_size);
 			break;
 		}
 	}

@@ -27,7 +27,8 @@ enum vm_step_kind {
 	VM_STEP_FORK,	   /* the whole address space becomes that of a forked child */
 	VM_STEP_EXEC,	   /* nothing but the executor's own memory is left */
 	VM_STEP_COPY, /* [start, end) is populated: private writable mappings of objects get their
-			 own copies of these pages now */
+			 own copies of these pages now; where locks wait for faults (lf) only if
+			 `flags` has lf */
 	VM_STEP_LOCK, /* VmFlags lo and lf of [start, end) become `flags`, where VMAs can be locked
 		       */
 	VM_STEP_DEFAULT, /* mm->def_flags: new mappings get `flags` of VM_LOCK_FLAGS */
