@@ -355,20 +355,36 @@ static void copy_pages(const struct vm_area *a, uint64_t start, uint64_t end, bo
 }
 
 /*
+ * copy_pages() of one area after the other. A guard page ends the populating of its VMA, so that
+ * what is behind it is uncertain; *stopped: there was one before. __mm_populate() with
+ * ignore_errors.
+ */
+static void copy_area(const struct vm_area *a, uint64_t start, uint64_t end, bool certain,
+		      bool *stopped, struct vm_state *s, struct vm_objects *o, uint64_t page_size)
+{
+	if (a->begins == VM_YES)
+		*stopped = false;
+	*stopped |= a->guard != VM_NO;
+	if (a->guard != VM_YES)
+		copy_pages(a, start, end, certain && !*stopped, s, o, page_size);
+}
+
+/*
  * populate_vma_page_range() writes to what is private and writable, and does nothing where locks
  * wait for faults; faultin_page_range() does not mind locks.
  */
 static void populate(uint64_t start, uint64_t end, bool despite_locks, struct vm_state *s,
 		     struct vm_objects *o, uint64_t page_size)
 {
+	bool stopped = false;
+
 	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start < end; i++) {
 		const struct vm_area *a = &s->area[i];
 
 		if (a->anon != VM_NO_OBJECT && a->prot & VM_MODE_W &&
 		    (despite_locks || !(a->flags & VM_BIT(VM_FLAG_LF))))
-			copy_pages(a, start, end,
-				   despite_locks || !(a->flags_maybe & VM_LOCK_FLAGS), s, o,
-				   page_size);
+			copy_area(a, start, end, despite_locks || !(a->flags_maybe & VM_LOCK_FLAGS),
+				  &stopped, s, o, page_size);
 	}
 }
 
@@ -376,6 +392,8 @@ static void populate(uint64_t start, uint64_t end, bool despite_locks, struct vm
 static void protect(const struct vm_step *st, struct vm_state *s, struct vm_objects *o,
 		    uint64_t page_size)
 {
+	bool stopped = false;
+
 	for (uint32_t i = vm_state_from(s, st->start);
 	     st->prot & VM_MODE_W && i < s->n && s->area[i].start < st->end; i++) {
 		const struct vm_area *a = &s->area[i];
@@ -384,8 +402,8 @@ static void protect(const struct vm_step *st, struct vm_state *s, struct vm_obje
 		if (a->anon != VM_NO_OBJECT && !(a->prot & VM_MODE_W) &&
 		    locks & VM_BIT(VM_FLAG_LO) &&
 		    !(a->flags & ~a->flags_maybe & VM_BIT(VM_FLAG_LF)))
-			copy_pages(a, st->start, st->end, !(a->flags_maybe & VM_LOCK_FLAGS), s, o,
-				   page_size);
+			copy_area(a, st->start, st->end, !(a->flags_maybe & VM_LOCK_FLAGS),
+				  &stopped, s, o, page_size);
 	}
 	change_areas(st, s);
 }
