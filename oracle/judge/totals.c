@@ -79,8 +79,10 @@ bool vm_lost_locks_counted(const struct vm_judge *j)
 	sum_up(j, snap, &sum, &known);
 	if (!known || locked < sum.locked)
 		return false;
-	/* where more than belief says was unlocked, it may be gone before it was seen */
-	return locked == sum.locked + j->before->locks.lost || j->before->locks.unlocks_more;
+	/* where more than belief says was unlocked, or belief in locks was given up, it may be gone
+	 * before it was seen */
+	return locked == sum.locked + j->before->locks.lost || j->before->locks.unlocks_more ||
+	       j->before->locks.doubted;
 }
 
 /* One total that must be what the VMAs say. */
