@@ -45,10 +45,13 @@ enum vm_tri vm_below_min_addr(const struct vm_rule *r, uint64_t addr)
 	return vm_is(!(r->info->cap_effective >> CAP_SYS_RAWIO_BIT & 1));
 }
 
+/* x86_64 DEFAULT_MAP_WINDOW: with 5 levels of page tables, only a hint beyond it makes for more. */
+#define MAP_WINDOW ((uint64_t)1 << 47)
+
 /* Where the search certainly looks: not near the stack, whose gap moves mmap_base down. */
 static void search_window(const struct vm_rule *r, uint64_t *low, uint64_t *high)
 {
-	uint64_t task = r->info->layout.task_size;
+	uint64_t size = r->info->layout.task_size, task = size < MAP_WINDOW ? size : MAP_WINDOW;
 	bool legacy = r->info->rlimit_stack == UINT64_MAX;
 	uint64_t top = task / 8 < 64 * GIB ? task / 8 : 64 * GIB;
 

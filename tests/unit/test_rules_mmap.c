@@ -155,6 +155,12 @@ static void test_room(void **state)
 	BOTH_SAY(b, "mmap any+1task-32768pud-1000 r anon private",
 		 "ENOMEM (no free range is long enough); EPERM (address below mmap_min_addr); "
 		 "chosen 25769802775 {map chosen+0+25769802775 r}");
+	/* 5 levels of page tables: without a hint the kernel looks below 2^47 alone */
+	b->info.layout.task_size = (1ull << 56) - 4096;
+	BOTH_SAY(b, "mmap any+0x1000000000000b r anon private",
+		 "ENOMEM (no free range is long enough); EPERM (address below mmap_min_addr); "
+		 "chosen 68719476736 {map chosen+0+68719476736 r}");
+	b->info.layout.task_size = (1ull << 47) - 4096;
 	/* without a limit of the stack the search goes bottom-up from a third */
 	b->info.rlimit_stack = UINT64_MAX;
 	BOTH_SAY(b, "mmap any+4 r anon private", "chosen 4 {map chosen+0+4 r}");
