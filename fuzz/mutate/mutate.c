@@ -271,6 +271,20 @@ static void fill_last(struct vm_mutator *m, struct vm_program *prog)
 	prog->call[prog->ncalls++] = fill;
 }
 
+/* New calls for the state that the model is in, up to n in all. */
+static void append(struct vm_mutator *m, struct vm_program *prog, unsigned int n)
+{
+	while (prog->ncalls < n) {
+		struct vm_call *call = &prog->call[prog->ncalls];
+
+		vm_aim_call(m, call);
+		walk(m, call, prog->ncalls);
+		prog->ncalls++;
+		if (vm_rng_chance(&m->rng, 40))
+			fill_last(m, prog);
+	}
+}
+
 /*
  * Calls of a new program. Many: each acts on what all before it have left, and the faults that
  * matter take three or four that fit together (docs/guidance.md). Some short ones stay readable.
@@ -299,15 +313,7 @@ void vm_go_on(struct vm_mutator *m, struct vm_program *prog, unsigned int head)
 		n = prog->ncalls + GO_ON;
 	m->used = used_names(prog);
 	model_to(m, prog, prog->ncalls);
-	while (prog->ncalls < n) {
-		struct vm_call *call = &prog->call[prog->ncalls];
-
-		vm_aim_call(m, call);
-		walk(m, call, prog->ncalls);
-		prog->ncalls++;
-		if (vm_rng_chance(&m->rng, 40))
-			fill_last(m, prog);
-	}
+	append(m, prog, n);
 	note(m, "go on", NULL);
 	ground_all(prog);
 	vm_program_normalise(prog);
@@ -361,15 +367,7 @@ void vm_generate(struct vm_mutator *m, struct vm_program *prog)
 	m->used = 0;
 	m->nrecent = 0;
 	vm_model_reset(m->model);
-	while (prog->ncalls < n) {
-		struct vm_call *call = &prog->call[prog->ncalls];
-
-		vm_aim_call(m, call);
-		walk(m, call, prog->ncalls);
-		prog->ncalls++;
-		if (vm_rng_chance(&m->rng, 40))
-			fill_last(m, prog);
-	}
+	append(m, prog, n);
 	snprintf(m->done, sizeof(m->done), "generate");
 	vm_program_normalise(prog);
 }

@@ -20,7 +20,10 @@ static int make_memfd(const char *name)
 	return (int)syscall(SYS_memfd_create, name, MFD_CLOEXEC);
 }
 
-/* In /tmp; a guest that is nothing but an initramfs may have none. */
+/*
+ * In /tmp; where nothing can be written (a guest that is nothing but an initramfs), a memfd: that
+ * is what a file of a tmpfs is.
+ */
 static int make_file(void)
 {
 	static const char *const folder[] = { "/tmp", "/var/tmp", "/dev/shm", "/" };
@@ -28,7 +31,7 @@ static int make_file(void)
 
 	for (size_t i = 0; fd < 0 && i < sizeof(folder) / sizeof(folder[0]); i++)
 		fd = open(folder[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	return fd;
+	return fd < 0 ? make_memfd("f0") : fd;
 }
 
 static int reopen_readonly(int fd)
