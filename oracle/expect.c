@@ -25,13 +25,13 @@ static const struct vm_event *event_of_call(const struct vm_trace *trace, unsign
 
 static bool result_met(const struct vm_expect *x, const struct vm_event *e)
 {
-	bool failed = e->status == VM_STATUS_DONE && e->result < 0 && e->result >= -4095;
+	int error = vm_event_errno(e);
 
 	switch (x->result) {
 	case 1:
-		return e->status == VM_STATUS_DONE && !failed;
+		return e->status == VM_STATUS_DONE && !error;
 	case 2:
-		return failed && e->result == -x->value;
+		return error && error == x->value;
 	case 3:
 		return e->status == VM_STATUS_FAULTED && e->signo == x->value;
 	case 4:

@@ -67,8 +67,8 @@ void vm_explain_result(const struct vm_event *e, const struct vm_target_info *in
 	default:
 		break;
 	}
-	if (e->result < 0 && e->result >= -4095)
-		vm_text_add(t, "%s", vm_errno_name((int)-e->result));
+	if (vm_event_errno(e))
+		vm_text_add(t, "%s", vm_errno_name(vm_event_errno(e)));
 	else if (vm_call_desc(e->sc.op)->returns_addr)
 		vm_explain_addr((uint64_t)e->result, info, t);
 	else

@@ -92,8 +92,7 @@ static int error_of(const struct vm_event *e)
 {
 	if (e->status == VM_STATUS_FAULTED)
 		return -e->signo;
-	return e->status == VM_STATUS_DONE && e->result < 0 && e->result >= -4095 ? (int)-e->result
-										  : 0;
+	return vm_event_errno(e);
 }
 
 static void count_run(struct vm_session *s, const struct vm_trace *trace,

@@ -150,6 +150,8 @@ static void aim_remap(struct vm_mutator *m, struct vm_call *call)
 		s = vm_span_aimed(m);
 	put_span(m, call, s);
 	call->arg[3].len.pages = (int32_t)vm_rng_below(&m->rng, 2 * VM_OBJECT_PAGES);
+	if (vm_rng_chance(&m->rng, 6)) /* where an offset wraps, or leaves what a file can have */
+		call->arg[3].len.pages = -1 - (int32_t)vm_rng_below(&m->rng, 8);
 	if (vm_rng_chance(&m->rng, 3))
 		call->arg[2].bits = vm_aim_prot(m);
 	if (vm_rng_chance(&m->rng, 10))
@@ -169,9 +171,35 @@ static void aim_shmat(struct vm_mutator *m, struct vm_call *call)
 			    (vm_rng_chance(&m->rng, 10) ? SHM_RND : 0) |
 			    (vm_rng_chance(&m->rng, over ? 80 : 10) ? SHM_REMAP : 0) |
 			    (vm_rng_chance(&m->rng, 5) ? SHM_EXEC : 0);
+	if (vm_rng_chance(&m->rng, 5)) {
+		call->arg[1].addr = vm_addr_from(m, vm_addr_nonsense(m));
+	} else if (vm_rng_chance(&m->rng, 3)) { /* page 0, when rounded */
+		call->arg[1].addr = vm_addr_from(m, 1 + vm_rng_below(&m->rng, 4095));
+		call->arg[2].bits |= SHM_RND;
+	}
 	if (vm_rng_chance(&m->rng, 15)) {
 		call->arg[1].addr = (struct vm_addr){ .base = VM_BASE_NULL };
 		vm_aim_name(m, call);
+	}
+}
+
+/* Around where the heap ends mostly; below it, or more than can be promised, seldom. */
+static void aim_brk(struct vm_mutator *m, struct vm_call *call)
+{
+	struct vm_addr *addr = &call->arg[0].addr;
+
+	addr->base = VM_BASE_BRK;
+	addr->off.pages = (int32_t)vm_rng_below(&m->rng, 16);
+	if (vm_rng_chance(&m->rng, 15))
+		addr->off.bytes = (int64_t)vm_rng_below(&m->rng, 4096) - 2048;
+	if (vm_rng_chance(&m->rng, 4)) /* the brink of RLIMIT_MEMLOCK */
+		addr->off.pages += (int32_t)(m->rlimit_memlock / m->layout.page_size & 0xffff) - 8;
+	if (vm_rng_chance(&m->rng, 2))
+		addr->off.pud = (int16_t)(64 << vm_rng_below(&m->rng, 4));
+	if (vm_rng_chance(&m->rng, 2)) {
+		addr->base = VM_BASE_NULL;
+		addr->off = vm_quantity_from(
+			&m->layout, 1 + vm_rng_below(&m->rng, (uint32_t)m->layout.page_size - 1));
 	}
 }
 
@@ -206,10 +234,7 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 		call->arg[0].bits = vm_rng_chance(&m->rng, 90) ? 1 : vm_rng_below(&m->rng, 8);
 		break;
 	case VM_OP_BRK:
-		call->arg[0].addr.base = VM_BASE_BRK;
-		call->arg[0].addr.off.pages = (int32_t)vm_rng_below(&m->rng, 16);
-		if (vm_rng_chance(&m->rng, 15))
-			call->arg[0].addr.off.bytes = (int64_t)vm_rng_below(&m->rng, 4096) - 2048;
+		aim_brk(m, call);
 		break;
 	case VM_OP_MSEAL:
 		put_span(m, call,

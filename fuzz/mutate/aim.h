@@ -54,6 +54,19 @@ void vm_aim_call(struct vm_mutator *m, struct vm_call *call);
 /* The same with the op given. */
 void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call);
 
+/* ---- mutate.c ---- */
+
+/* A call more at the end, and the model past it. False when the program is full. */
+bool vm_append(struct vm_mutator *m, struct vm_program *prog, const struct vm_call *call);
+
+/* ---- scene.c ---- */
+
+/*
+ * A few calls that lead to where single aimed ones seldom get: the brink of what can be promised or
+ * locked, the last offset of a file. Fewer or none when the program is full.
+ */
+void vm_scene(struct vm_mutator *m, struct vm_program *prog);
+
 /* ---- aim_mremap.c ---- */
 
 void vm_aim_mremap(struct vm_mutator *m, struct vm_call *call);

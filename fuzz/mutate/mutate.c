@@ -13,6 +13,8 @@ int vm_mutator_init(struct vm_mutator *m, const struct vm_target_info *info,
 	*m = (struct vm_mutator){
 		.layout = info->layout,
 		.mmap_min_addr = info->mmap_min_addr,
+		.total_pages = info->total_pages,
+		.rlimit_memlock = info->rlimit_memlock,
 	};
 	vm_rng_seed(&m->rng, seed);
 	m->model = vm_model_new(info, profile);
@@ -75,7 +77,7 @@ static void walk(struct vm_mutator *m, const struct vm_call *call, unsigned int 
 {
 	int64_t result = vm_model_step(m->model, call, index);
 	const struct vm_syscall *sc = vm_model_made(m->model);
-	bool placed = vm_call_desc(call->op)->returns_addr && (result > 0 || result < -4095);
+	bool placed = vm_call_desc(call->op)->returns_addr && result && !vm_result_errno(result);
 
 	if (call->op == VM_OP_TRUNCATE)
 		return;
@@ -255,31 +257,40 @@ static void step(struct vm_mutator *m, struct vm_program *prog, const struct vm_
 	}
 }
 
+bool vm_append(struct vm_mutator *m, struct vm_program *prog, const struct vm_call *call)
+{
+	if (prog->ncalls >= VM_PROGRAM_MAX_CALLS)
+		return false;
+	walk(m, call, prog->ncalls);
+	prog->call[prog->ncalls++] = *call;
+	return true;
+}
+
 /* After a mapping was made: fill what it mapped, so that a loss of its contents can be seen. */
 static void fill_last(struct vm_mutator *m, struct vm_program *prog)
 {
 	const struct vm_call *last = &prog->call[prog->ncalls - 1];
 	struct vm_call fill = { .op = VM_OP_FILL };
 
-	if (last->op != VM_OP_MMAP || prog->ncalls >= VM_PROGRAM_MAX_CALLS)
+	if (last->op != VM_OP_MMAP)
 		return;
 	fill.arg[0].addr = last->arg[0].addr;
 	if (last->let)
 		fill.arg[0].addr = (struct vm_addr){ .base = VM_BASE_NAME, .index = last->let };
 	fill.arg[1].len = last->arg[1].len;
-	walk(m, &fill, prog->ncalls);
-	prog->call[prog->ncalls++] = fill;
+	vm_append(m, prog, &fill);
 }
 
 /* New calls for the state that the model is in, up to n in all. */
 static void append(struct vm_mutator *m, struct vm_program *prog, unsigned int n)
 {
 	while (prog->ncalls < n) {
-		struct vm_call *call = &prog->call[prog->ncalls];
+		struct vm_call call;
 
-		vm_aim_call(m, call);
-		walk(m, call, prog->ncalls);
-		prog->ncalls++;
+		if (!vm_rng_below(&m->rng, 250))
+			vm_scene(m, prog);
+		vm_aim_call(m, &call);
+		vm_append(m, prog, &call);
 		if (vm_rng_chance(&m->rng, 40))
 			fill_last(m, prog);
 	}

@@ -206,7 +206,7 @@ uint64_t vm_addr_nonsense(struct vm_mutator *m)
 {
 	const struct vm_layout *l = &m->layout;
 
-	switch (vm_rng_below(&m->rng, 8)) {
+	switch (vm_rng_below(&m->rng, 9)) {
 	case 0:
 		return 0;
 	case 1:
@@ -221,6 +221,8 @@ uint64_t vm_addr_nonsense(struct vm_mutator *m)
 		return l->arena_base + vm_rng_below(&m->rng, 4) * l->pud_size;
 	case 6:
 		return vm_rng_next(&m->rng);
+	case 7: /* as a return value it would be an errno */
+		return 0 - (uint64_t)(1 + vm_rng_below(&m->rng, VM_ERRNO_MAX));
 	default:
 		return vm_span_arena(m).start + 1 + vm_rng_below(&m->rng, (uint32_t)l->page_size);
 	}

@@ -144,6 +144,14 @@ struct vm_syscall {
 	uint64_t arg[VM_CALL_MAX_ARGS];
 };
 
+#define VM_ERRNO_MAX 4095 /* the kernel's MAX_ERRNO: results from -4095 to -1 are errors */
+
+/* The errno that a system call's raw result says, or 0 if it is a value (or an address). */
+static inline int vm_result_errno(int64_t result)
+{
+	return result < 0 && result >= -VM_ERRNO_MAX ? (int)-result : 0;
+}
+
 struct vm_range {
 	uint64_t start, end; /* [start, end) in bytes; empty if start >= end */
 };

@@ -97,6 +97,12 @@ struct vm_event {
 		after; /* mask 0: nothing observed. Unchanged arrays share their pointer */
 };
 
+/* The errno of a call that returned one, or 0: it succeeded, faulted, or was not made. */
+static inline int vm_event_errno(const struct vm_event *e)
+{
+	return e->status == VM_STATUS_DONE ? vm_result_errno(e->result) : 0;
+}
+
 enum vm_exit {
 	VM_EXIT_DONE,	  /* the child ran every call and ended by itself */
 	VM_EXIT_SIGNAL,	  /* it was killed by exit_value */

@@ -8,10 +8,8 @@
 
 static bool errno_of(const struct vm_event *e, int *err)
 {
-	if (e->status != VM_STATUS_DONE || e->result >= 0 || e->result < -4095)
-		return false;
-	*err = (int)-e->result;
-	return true;
+	*err = vm_event_errno(e);
+	return *err;
 }
 
 static bool chosen_fits(const struct vm_judge *j, const struct vm_outcome *o, uint64_t addr)

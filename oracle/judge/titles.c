@@ -95,8 +95,7 @@ static void places(const struct vm_judge *j, const struct vm_diffs *d, char *tex
 void vm_title_of_failure(const struct vm_judge *j, const struct vm_diffs *d,
 			 const struct vm_cause *cause, const char *what, char *title)
 {
-	const struct vm_event *e = j->e;
-	bool failed = e->status == VM_STATUS_DONE && e->result < 0 && e->result >= -4095;
+	int error = vm_event_errno(j->e);
 	char words[80], on[64] = "";
 
 	if (what && cause)
@@ -105,8 +104,8 @@ void vm_title_of_failure(const struct vm_judge *j, const struct vm_diffs *d,
 		snprintf(words, sizeof(words), "%s %s", what, change_word(d->d[0].kind));
 	else
 		places(j, d, words, sizeof(words));
-	if (failed)
-		snprintf(on, sizeof(on), " on %s", vm_errno_name((int)-e->result));
+	if (error)
+		snprintf(on, sizeof(on), " on %s", vm_errno_name(error));
 	if (cause)
 		snprintf(title, VM_TITLE_MAX, "%s: %s%s (%s)", call_name(j), words, on,
 			 cause->text);
@@ -126,8 +125,8 @@ static void result_word(const struct vm_event *e, char *text, size_t cap)
 {
 	if (e->status == VM_STATUS_FAULTED)
 		snprintf(text, cap, "%s", e->signo == SIGBUS ? "SIGBUS" : "SIGSEGV");
-	else if (e->result < 0 && e->result >= -4095)
-		snprintf(text, cap, "%s", vm_errno_name((int)-e->result));
+	else if (vm_event_errno(e))
+		snprintf(text, cap, "%s", vm_errno_name(vm_event_errno(e)));
 	else
 		snprintf(text, cap, "success");
 }

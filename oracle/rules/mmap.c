@@ -263,8 +263,8 @@ static void map_fixed(struct vm_rule *r, const struct vm_map_request *q)
 {
 	uint64_t task = r->info->layout.task_size, end = q->addr + q->len;
 
-	/* -4095 to -1: what the search returns is the address, and taken for its error */
-	if (vm_fails(r, vm_is(q->addr >= (uint64_t)-4095), (int)-q->addr, &reads_as_error) ||
+	/* what the search returns is the address, and taken for its error */
+	if (vm_fails(r, vm_is(vm_result_errno((int64_t)q->addr)), (int)-q->addr, &reads_as_error) ||
 	    vm_fails(r, vm_is(q->addr > task - q->len), ENOMEM, &beyond) ||
 	    vm_fails(r, vm_is(vm_unaligned(r, q->addr)), EINVAL, &unaligned) ||
 	    vm_fails(r, vm_below_min_addr(r, q->addr), EPERM, &min_addr))

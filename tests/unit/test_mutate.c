@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The mutator: repeatable, always normalised, and it hits what it aims at. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,6 +100,39 @@ static void test_generated_mappings(void **state)
 		assert_true(private[object] > mmaps / 100);
 	}
 	assert_true(odd_offset > 20);
+	vm_mutator_free(&m);
+}
+
+/* Scenes lead to where they are meant to, on both sides of it. */
+static void test_scenes(void **state)
+{
+	unsigned int fork_refused = 0, locked = 0, too_much = 0, beyond = 0, negative = 0;
+	struct vm_mutator m;
+	struct vm_program prog;
+
+	(void)state;
+	start(&m, 12);
+	for (int i = 0; i < 600; i++) {
+		memset(&prog, 0, sizeof(prog));
+		vm_model_reset(m.model);
+		vm_scene(&m, &prog);
+		assert_sound(&prog);
+		vm_model_reset(m.model);
+		for (unsigned int k = 0; k < prog.ncalls; k++) {
+			int error = vm_result_errno(vm_model_step(m.model, &prog.call[k], k));
+
+			fork_refused += prog.call[k].op == VM_OP_FORK && error == ENOMEM;
+			locked += prog.call[k].op == VM_OP_MLOCK2 && !error;
+			too_much += prog.call[k].op == VM_OP_MLOCK2 && error == ENOMEM;
+			beyond += prog.call[k].op == VM_OP_MADVISE && error == EFBIG;
+			negative += prog.call[k].op == VM_OP_MADVISE && error == EINVAL;
+		}
+	}
+	assert_true(fork_refused > 50);
+	assert_true(locked > 100);
+	assert_true(too_much > 5);
+	assert_true(beyond > 20);
+	assert_true(negative > 20);
 	vm_mutator_free(&m);
 }
 
@@ -391,6 +425,7 @@ int main(void)
 		cmocka_unit_test(test_rng_bounds),
 		cmocka_unit_test(test_generated_programs_are_sound),
 		cmocka_unit_test(test_generated_mappings),
+		cmocka_unit_test(test_scenes),
 		cmocka_unit_test(test_mutants_are_sound),
 		cmocka_unit_test(test_edges_of_size),
 		cmocka_unit_test(test_same_seed_same_programs),

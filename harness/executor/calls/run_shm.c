@@ -32,7 +32,7 @@ static int make(void)
 /*
  * A segment that is removed already, and lives as long as it is attached at `held`. Where locked
  * memory is used up the kernel allows no such mapping: then *held is NULL, and the caller removes
- * it.
+ * the segment.
  */
 static int make_held(const void **held)
 {
@@ -60,26 +60,43 @@ bool vm_run_shm_works(void)
 	return held && !shmdt(held);
 }
 
+static int64_t attach(int id, const struct vm_syscall *sc)
+{
+	long ret = syscall(SYS_shmat, id, sc->arg[1], sc->arg[2]);
+
+	return ret == -1 ? -errno : ret;
+}
+
+/* Of a segment that is new: without one that holds it. */
+static int64_t attach_new(const struct vm_syscall *sc)
+{
+	int64_t ret;
+
+	segment = make();
+	ret = attach(segment, sc);
+	if (segment >= 0)
+		shmctl(segment, IPC_RMID, NULL);
+	return ret;
+}
+
 int64_t vm_run_shmat(const struct vm_syscall *sc)
 {
 	const void *held = NULL;
 	struct shmid_ds now;
-	bool made = false;
-	int id = -1;
-	long ret;
+	int64_t ret;
 
-	if (sc->arg[0] == VM_OBJECT_S0) {
-		made = segment < 0 || shmctl(segment, IPC_STAT, &now);
-		if (made)
-			segment = make_held(&held);
-		id = segment;
+	if (sc->arg[0] != VM_OBJECT_S0)
+		return attach(-1, sc);
+	if (segment >= 0 && !shmctl(segment, IPC_STAT, &now))
+		return attach(segment, sc);
+	segment = make_held(&held);
+	if (!held) {
+		if (segment >= 0)
+			shmctl(segment, IPC_RMID, NULL);
+		return attach_new(sc);
 	}
-	ret = syscall(SYS_shmat, id, sc->arg[1], sc->arg[2]);
-	if (ret == -1)
-		ret = -errno;
-	if (held)
-		shmdt(held);
-	else if (made && id >= 0)
-		shmctl(id, IPC_RMID, NULL);
-	return ret;
+	ret = attach(segment, sc);
+	shmdt(held);
+	/* What holds it may be locked memory itself, the last that was allowed. */
+	return ret == -EAGAIN ? attach_new(sc) : ret;
 }
