@@ -162,7 +162,8 @@ size_t vm_model_areas(struct vm_model *m, const struct vm_model_area **areas)
 						       .prot = a->prot,
 						       .shared = a->shared,
 						       .sealed = a->sealed == VM_YES,
-						       .begins = a->begins == VM_YES };
+						       .begins = a->begins == VM_YES,
+						       .flags = a->flags & ~a->flags_maybe };
 	}
 	*areas = m->area;
 	return n;

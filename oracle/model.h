@@ -16,7 +16,8 @@ struct vm_model_area {
 	uint64_t start, end;
 	uint8_t prot; /* VM_MODE_R | W | X */
 	bool shared, sealed;
-	bool begins; /* a VMA certainly begins at start */
+	bool begins;	/* a VMA certainly begins at start */
+	uint64_t flags; /* VmFlags that it has for certain, as vm_area.flags */
 };
 
 /* NULL if memory ran out. info is copied. */

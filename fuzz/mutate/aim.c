@@ -294,6 +294,7 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 	default: /* a range alone */
 		put_span(m, call, vm_span_aimed(m));
 	}
+	vm_aim_memory(m, call);
 }
 
 void vm_aim_call(struct vm_mutator *m, struct vm_call *call)

@@ -35,6 +35,9 @@ bool vm_span_recent(struct vm_mutator *m, struct vm_span *s);
 /* A shared VMA; false if there is none. */
 bool vm_span_shared(struct vm_mutator *m, struct vm_span *s);
 
+/* A VMA with one of these VmFlags (1 << VM_FLAG_*); false if there is none. */
+bool vm_span_flagged(struct vm_mutator *m, uint64_t flags, struct vm_span *s);
+
 /* An address that makes no sense: null, below the lowest, TASK_SIZE, near 2^64, not aligned. */
 uint64_t vm_addr_nonsense(struct vm_mutator *m);
 
@@ -70,6 +73,13 @@ void vm_scene(struct vm_mutator *m, struct vm_program *prog);
 /* ---- aim_mremap.c ---- */
 
 void vm_aim_mremap(struct vm_mutator *m, struct vm_call *call);
+
+/* ---- aim_memory.c ---- */
+
+/* Now and then, make of an aimed call one that makes, or meets, rarer memory: droppable. */
+void vm_aim_memory(struct vm_mutator *m, struct vm_call *call);
+
+/* ---- aim.c ---- */
 
 /* PROT_* bits as programs have them: rw mostly, some of all, few illegal. */
 uint64_t vm_aim_prot(struct vm_mutator *m);

@@ -202,6 +202,20 @@ bool vm_span_shared(struct vm_mutator *m, struct vm_span *s)
 	return true;
 }
 
+bool vm_span_flagged(struct vm_mutator *m, uint64_t flags, struct vm_span *s)
+{
+	const struct vm_model_area *areas, *found = NULL;
+	size_t n = vm_model_areas(m->model, &areas);
+	uint32_t seen = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (areas[i].flags & flags && vm_rng_below(&m->rng, ++seen) == 0)
+			found = &areas[i];
+	if (found)
+		*s = (struct vm_span){ found->start, found->end - found->start };
+	return found;
+}
+
 uint64_t vm_addr_nonsense(struct vm_mutator *m)
 {
 	const struct vm_layout *l = &m->layout;

@@ -53,6 +53,8 @@ static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
 					"mincore is wrong about the first page of its range" },
 	[VM_INJECT_SIZE_KEPT] = { "size-kept",
 				  "truncate of an object returns 0 and leaves its size" },
+	[VM_INJECT_DROPPABLE_DUMPED] = { "droppable-dumped",
+					 "MADV_DODUMP of droppable memory returns 0" },
 };
 
 const struct vm_inject_desc *vm_inject_desc(size_t fault)

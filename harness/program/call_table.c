@@ -22,6 +22,7 @@ static const struct vm_word mmap_words[] = {
 	{ "populate", MAP_POPULATE },
 	{ "noreserve", MAP_NORESERVE },
 	{ "locked", MAP_LOCKED },
+	{ "droppable", VM_MAP_DROPPABLE },
 	{ NULL, 0 },
 };
 

@@ -29,6 +29,9 @@ enum vm_arg_kind {
 #define VM_MDWE_REFUSE	   1u
 #define VM_MDWE_NO_INHERIT 2u
 
+/* MAP_DROPPABLE of <linux/mman.h>, a type in place of MAP_PRIVATE; older headers lack it. */
+#define VM_MAP_DROPPABLE 8u
+
 struct vm_word {
 	const char *name;
 	uint32_t bits; /* VM_ARG_CHOICE: the value */

@@ -9,9 +9,6 @@
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
-#ifndef MAP_DROPPABLE
-#define MAP_DROPPABLE 8
-#endif
 #define MAP_TYPE_BITS		 0xfu
 #define MAP_SHARED_VALIDATE_BITS 0x3u
 
@@ -107,7 +104,7 @@ static bool check_lock(struct vm_rule *r, const struct vm_map_request *q)
 
 static bool is_droppable(const struct vm_map_request *q)
 {
-	return (q->flags & MAP_TYPE_BITS) == MAP_DROPPABLE;
+	return (q->flags & MAP_TYPE_BITS) == VM_MAP_DROPPABLE;
 }
 
 /* Flags of the new VMA: do_mmap(). */
@@ -241,7 +238,7 @@ static bool check_type(struct vm_rule *r, const struct vm_map_request *q)
 	uint8_t mode = vm_mode_of_prot(q->prot);
 	/* MAP_SHARED_VALIDATE is for files only, MAP_DROPPABLE for what has none */
 	bool known = type == MAP_SHARED || type == MAP_PRIVATE ||
-		     (q->object ? type == MAP_SHARED_VALIDATE_BITS : type == MAP_DROPPABLE);
+		     (q->object ? type == MAP_SHARED_VALIDATE_BITS : type == VM_MAP_DROPPABLE);
 
 	if (q->object &&
 	    vm_fails(r, vm_is(q->offset / page + q->len / page > (uint64_t)INT64_MAX / page),

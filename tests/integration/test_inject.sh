@@ -43,6 +43,7 @@ title_of() {
 	dontneed-kept) echo 'madvise: content of range changed' ;;
 	dontneed-neighbour) echo 'madvise: content of bystander lost' ;;
 	guard-missing) echo '(read|write): success instead of SIGSEGV \(guard page\)' ;;
+	droppable-dumped) echo 'madvise: success instead of EINVAL \(droppable memory\)' ;;
 	*) return 1 ;;
 	esac
 }

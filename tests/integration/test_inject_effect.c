@@ -82,6 +82,9 @@ static const struct effect effects[] = {
 	{ "dontneed-kept", FOUR "madvise p0+5 dontneed\n", RESULT, 2, -ENOMEM, -ENOMEM },
 	{ "dontneed-neighbour", FOUR "madvise p0+2 dontneed\nread p0+4\n", ZERO, 2, 0, 1 },
 	{ "dontneed-neighbour", FOUR "madvise p0+2 dontneed\nread p0+4\n", ZERO, 3, 0, 0 },
+	{ "droppable-dumped", "mmap p0+2 rw anon droppable\nmadvise p0+2 dodump\n", RESULT, 1,
+	  -EINVAL, 0 },
+	{ "droppable-dumped", FOUR "madvise p0[1b]+2 dodump\n", RESULT, 2, -EINVAL, -EINVAL },
 	{ "guard-missing", FOUR "madvise p1+1 guard_install\nread p0+4\n", RESULT, 3, 1, 4 },
 };
 

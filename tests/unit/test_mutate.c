@@ -136,6 +136,34 @@ static void test_scenes(void **state)
 	vm_mutator_free(&m);
 }
 
+/* Rarer memory, and the calls that treat it apart. */
+static void test_generated_memory(void **state)
+{
+	unsigned int mmaps = 0, droppable = 0, locked = 0, refused = 0;
+	struct vm_mutator m;
+	struct vm_program prog;
+
+	(void)state;
+	start(&m, 12);
+	for (int i = 0; i < 2000; i++) {
+		vm_generate(&m, &prog);
+		for (unsigned int k = 0; k < prog.ncalls; k++) {
+			const struct vm_call *c = &prog.call[k];
+			uint64_t flags = c->arg[3].bits;
+			bool is = (flags & MAP_TYPE) == VM_MAP_DROPPABLE;
+
+			mmaps += c->op == VM_OP_MMAP;
+			droppable += c->op == VM_OP_MMAP && is;
+			locked += c->op == VM_OP_MMAP && is && flags & MAP_LOCKED;
+			refused += c->op == VM_OP_MADVISE && c->arg[2].bits == MADV_KEEPONFORK;
+		}
+	}
+	assert_true(droppable > mmaps / 50);
+	assert_true(locked > droppable / 20);
+	assert_true(refused > 50);
+	vm_mutator_free(&m);
+}
+
 static void test_mutants_are_sound(void **state)
 {
 	struct vm_mutator m;
@@ -426,6 +454,7 @@ int main(void)
 		cmocka_unit_test(test_generated_programs_are_sound),
 		cmocka_unit_test(test_generated_mappings),
 		cmocka_unit_test(test_scenes),
+		cmocka_unit_test(test_generated_memory),
 		cmocka_unit_test(test_mutants_are_sound),
 		cmocka_unit_test(test_edges_of_size),
 		cmocka_unit_test(test_same_seed_same_programs),
