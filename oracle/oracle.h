@@ -12,7 +12,7 @@
 
 #define VM_MAX_VERDICTS 64
 #define VM_MAX_FEATURES 768
-#define VM_FEATURE_MAP	65536 /* slots of the one feedback map */
+#define VM_FEATURE_MAP	65536 /* slots of the feedback map that are features */
 
 /* Per event, whether the rule was sure. */
 struct vm_judged_call {
@@ -26,7 +26,7 @@ struct vm_judgement {
 	uint32_t nverdicts;
 	struct vm_verdict verdict[VM_MAX_VERDICTS];
 	uint32_t nfeatures; /* feature ids, each below VM_FEATURE_MAP; deterministic */
-	uint16_t feature[VM_MAX_FEATURES];
+	uint32_t feature[VM_MAX_FEATURES];
 	uint8_t feature_call[VM_MAX_FEATURES]; /* index in the program of the call that gave it */
 	struct vm_judged_call call[VM_TRACE_MAX_EVENTS]; /* by event */
 	enum vm_severity worst;

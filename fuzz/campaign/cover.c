@@ -30,7 +30,7 @@ static struct vm_cover_item *best(struct vm_cover_item *item, const uint32_t *ad
 
 int64_t vm_cover(struct vm_cover_item *item, size_t n)
 {
-	bool *have = calloc(VM_FEATURE_MAP, sizeof(*have));
+	bool *have = calloc(VM_MAP_SIZE, sizeof(*have));
 	uint32_t *adds = calloc(n ? n : 1, sizeof(*adds));
 	struct vm_cover_item *b;
 	int64_t covered = 0;

@@ -7,11 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fuzz/feedback/feedback.h"
+
 /* One program. */
 struct vm_cover_item {
 	uint32_t cost;	   /* among items that add as many features, the cheapest is taken */
-	uint32_t n;	   /* features, each below VM_FEATURE_MAP, none twice */
-	uint16_t *feature; /* malloc()ed by the caller */
+	uint32_t n;	   /* features, each below VM_MAP_SIZE, none twice */
+	uint32_t *feature; /* malloc()ed by the caller */
 	bool taken;	   /* the answer */
 };
 

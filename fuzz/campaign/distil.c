@@ -13,7 +13,9 @@
 
 static int by_id(const void *a, const void *b)
 {
-	return *(const uint16_t *)a - *(const uint16_t *)b;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
 }
 
 /* The features of a run, none twice; 0 or -1. */

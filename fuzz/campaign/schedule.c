@@ -23,12 +23,12 @@ void vm_schedule_free(struct vm_schedule *s)
 }
 
 /* The rarest of a few features. */
-static uint16_t rare_feature(const struct vm_schedule *s, struct vm_rng *rng)
+static uint32_t rare_feature(const struct vm_schedule *s, struct vm_rng *rng)
 {
-	uint16_t best = s->known[0];
+	uint32_t best = s->known[0];
 
 	for (int i = 0; i < TOURNAMENT; i++) {
-		uint16_t f = s->known[vm_rng_below(rng, s->nknown)];
+		uint32_t f = s->known[vm_rng_below(rng, s->nknown)];
 
 		if (s->holder[f] && (!s->holder[best] || s->hits[f] < s->hits[best]))
 			best = f;
@@ -43,7 +43,7 @@ static unsigned int pick(struct vm_schedule *s, struct vm_mutator *m, struct vm_
 	unsigned int head = 0;
 
 	if (s->nknown && vm_rng_chance(&m->rng, FOR_RARE)) {
-		uint16_t f = rare_feature(s, &m->rng);
+		uint32_t f = rare_feature(s, &m->rng);
 
 		if (s->holder[f]) {
 			i = s->holder[f] - 1;
@@ -72,13 +72,13 @@ void vm_schedule_next(struct vm_schedule *s, struct vm_mutator *m, struct vm_pro
 	vm_mutate(m, prog, &other);
 }
 
-int vm_schedule_ran(struct vm_schedule *s, const struct vm_program *prog, const uint16_t *feature,
+int vm_schedule_ran(struct vm_schedule *s, const struct vm_program *prog, const uint32_t *feature,
 		    const uint8_t *call, uint32_t n, bool keep)
 {
 	uint32_t index = (uint32_t)s->corpus.n;
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint16_t f = feature[i];
+		uint32_t f = feature[i];
 
 		if (!s->hits[f]++)
 			s->known[s->nknown++] = f;

@@ -8,15 +8,15 @@
 
 #include "fuzz/campaign/corpus.h"
 #include "fuzz/mutate/mutate.h"
-#include "oracle/oracle.h"
+#include "fuzz/feedback/feedback.h"
 
 struct vm_schedule {
 	struct vm_corpus corpus;
 	uint32_t nknown;
-	uint16_t known[VM_FEATURE_MAP];	 /* features seen so far, in order of appearance */
-	uint32_t hits[VM_FEATURE_MAP];	 /* programs that had the feature */
-	uint32_t holder[VM_FEATURE_MAP]; /* 1 + the kept program that stands for it; 0: none */
-	uint8_t head[VM_FEATURE_MAP];	 /* calls of it until the feature shows */
+	uint32_t known[VM_MAP_SIZE];  /* features seen so far, in order of appearance */
+	uint32_t hits[VM_MAP_SIZE];   /* programs that had the feature */
+	uint32_t holder[VM_MAP_SIZE]; /* 1 + the kept program that stands for it; 0: none */
+	uint8_t head[VM_MAP_SIZE];    /* calls of it until the feature shows */
 };
 
 /* NULL without memory. */
@@ -30,7 +30,7 @@ void vm_schedule_next(struct vm_schedule *s, struct vm_mutator *m, struct vm_pro
  * A program ran and had these features, each by that call of it; `keep` it for mutation, since one
  * was new. 0, or -1 without memory.
  */
-int vm_schedule_ran(struct vm_schedule *s, const struct vm_program *prog, const uint16_t *feature,
+int vm_schedule_ran(struct vm_schedule *s, const struct vm_program *prog, const uint32_t *feature,
 		    const uint8_t *call, uint32_t n, bool keep);
 
 #endif

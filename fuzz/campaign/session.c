@@ -3,11 +3,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fuzz/campaign/corpus.h"
+#include "fuzz/campaign/folder.h"
 #include "fuzz/campaign/in_flight.h"
 #include "fuzz/campaign/prepare.h"
 #include "fuzz/campaign/session_state.h"
+
+/* What the kernel goes through counts, and what an earlier run in this folder reached is known. */
+static int open_cover(struct vm_session *s, char *err, size_t errlen)
+{
+	char path[VM_PATH_MAX];
+
+	s->run_flags = VM_RUN_COVER;
+	vm_path(path, "%s/pcs", s->opt->out);
+	if (!access(path, F_OK) && vm_pcs_load(&s->pcs, path, err, errlen))
+		return -1;
+	return vm_places_load(s->opt->out, &s->places, err, errlen);
+}
 
 struct vm_session *vm_session_open(const struct vm_options *opt, bool keep_corpus, char *err,
 				   size_t errlen)
@@ -39,6 +53,10 @@ struct vm_session *vm_session_open(const struct vm_options *opt, bool keep_corpu
 		vm_session_close(s);
 		return NULL;
 	}
+	if (vm_target_info(s->target)->features & VM_HAS_KCOV && open_cover(s, err, errlen)) {
+		vm_session_close(s);
+		return NULL;
+	}
 	s->profile = vm_options_profile(opt, vm_target_info(s->target));
 	s->contract = vm_profile_contract(s->profile, opt->contract);
 	s->context = (struct vm_finding_context){
@@ -61,6 +79,8 @@ void vm_session_close(struct vm_session *s)
 	vm_stats_close(s->stats);
 	vm_judge_scratch_free(s->scratch);
 	vm_trace_free(&s->trace);
+	vm_places_free(&s->places);
+	vm_pcs_free(&s->pcs);
 	free(s);
 }
 
@@ -84,7 +104,7 @@ int vm_session_submit(struct vm_session *s, const struct vm_program *prog, uint3
 {
 	vm_in_flight_put(s->in_flight, id, prog, s->opt->sync);
 	s->flying[id % VM_TARGET_MAX_INFLIGHT] = prog;
-	return vm_target_submit(s->target, prog, id, 0, err, errlen);
+	return vm_target_submit(s->target, prog, id, s->run_flags, err, errlen);
 }
 
 /* As vm_cell.error says; other ends than these have a cell of success. */
@@ -178,6 +198,13 @@ static int digest(struct vm_session *s, const struct vm_program *prog, struct vm
 	result->nfeatures = j->nfeatures;
 	memcpy(result->feature, j->feature, j->nfeatures * sizeof(j->feature[0]));
 	memcpy(result->feature_call, j->feature_call, j->nfeatures);
+	if (s->run_flags & VM_RUN_COVER) {
+		result->nfeatures += vm_edge_ids(&s->trace, j, &s->places, &s->edges,
+						 result->feature + j->nfeatures,
+						 result->feature_call + j->nfeatures);
+		if (vm_pcs_note(&s->pcs, s->opt->out, &s->trace, err, errlen))
+			return -1;
+	}
 	for (uint32_t i = 0; i < j->nverdicts; i++) {
 		const struct vm_verdict *v = &j->verdict[i];
 

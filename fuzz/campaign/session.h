@@ -12,18 +12,20 @@
 
 #include "fuzz/campaign/findings.h"
 #include "fuzz/campaign/options.h"
+#include "fuzz/feedback/edges.h"
 #include "harness/target/target.h"
 
 #define VM_MAX_PENDING 8
+#define VM_MAX_IDS     (VM_MAX_FEATURES + VM_MAX_EDGE_IDS)
 
 /* The outcome of one program. */
 struct vm_result {
 	uint32_t id;
 	bool executor_died;
 	bool new_violation; /* a violation whose title this campaign had not seen; set by confirm */
-	uint32_t nfeatures;
-	uint16_t feature[VM_MAX_FEATURES];
-	uint8_t feature_call[VM_MAX_FEATURES];
+	uint32_t nfeatures; /* slots of the feedback map: features, then edges */
+	uint32_t feature[VM_MAX_IDS];
+	uint8_t feature_call[VM_MAX_IDS];
 };
 
 struct vm_session;

@@ -4,6 +4,7 @@
 #define VM_SESSION_STATE_H
 
 #include "fuzz/campaign/in_flight.h"
+#include "fuzz/campaign/pcs.h"
 #include "fuzz/campaign/session.h"
 
 #define VM_MAX_TRIES 3 /* replays that a title is given before it stays flaky */
@@ -27,6 +28,10 @@ struct vm_session {
 	const struct vm_program *flying[VM_TARGET_MAX_INFLIGHT];
 	struct vm_pending pending[VM_MAX_PENDING];
 	uint32_t npending;
+	uint32_t run_flags; /* VM_RUN_COVER where there is kcov */
+	struct vm_places places;
+	struct vm_pcs pcs;
+	struct vm_edge_seen edges;
 	struct vm_judgement judgement;
 	struct vm_trace trace;
 };

@@ -10,7 +10,7 @@
 #include "fuzz/feedback/feedback.h"
 
 #define VM_STATS_MAGIC	0x53544d56u
-#define VM_STATS_LAYOUT 2u
+#define VM_STATS_LAYOUT 3u
 #define VM_MAX_TITLES	128
 #define VM_SLUG_MAX	96
 #define VM_MAX_CELLS	1024

@@ -15,7 +15,16 @@
 /* The runtime that afl-clang-fast links in; the macros below need the rest of it. */
 extern uint8_t *__afl_area_ptr;
 
+extern uint32_t __afl_final_loc;
+
 __AFL_FUZZ_INIT();
+
+/* The size of the map, which the runtime's own constructors go by: no instrumentation says it. */
+static void set_map_size(void)
+{
+	__afl_final_loc = VM_MAP_SIZE - 1;
+}
+__attribute__((section(".preinit_array"), used)) static void (*const early)(void) = set_map_size;
 
 static void __attribute__((noreturn)) give_up(const struct vm_options *opt, const char *line)
 {

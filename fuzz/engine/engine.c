@@ -168,11 +168,13 @@ static void afl_environment(const char *mutator, bool resume)
 		"AFL_NO_CRASH_README",
 		"AFL_FAST_CAL",
 	};
+	char size[16];
 
 	for (size_t i = 0; i < sizeof(on) / sizeof(on[0]); i++)
 		setenv(on[i], "1", 1);
 	setenv("AFL_CUSTOM_MUTATOR_LIBRARY", mutator, 1);
-	setenv("AFL_MAP_SIZE", "65536", 1);
+	snprintf(size, sizeof(size), "%d", VM_MAP_SIZE);
+	setenv("AFL_MAP_SIZE", size, 1);
 	setenv("AFL_FORKSRV_INIT_TMOUT", "60000", 1);
 	if (resume)
 		setenv("AFL_AUTORESUME", "1", 1);

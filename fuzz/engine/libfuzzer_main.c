@@ -21,7 +21,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t 
 
 /* libFuzzer reads and clears this section around every input. */
 __attribute__((section("__libfuzzer_extra_counters"),
-	       used)) static uint8_t counters[VM_FEATURE_MAP];
+	       used)) static uint8_t counters[VM_MAP_SIZE];
 
 static struct {
 	struct vm_options opt;

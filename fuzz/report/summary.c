@@ -26,6 +26,9 @@ static void print_numbers(FILE *to, const struct vm_campaign *c, const struct vm
 		" stuck; restarts: executor %" PRIu64 ", engine %" PRIu64 "\n",
 		atomic_load(&s->died), atomic_load(&s->timeouts), atomic_load(&s->stuck),
 		atomic_load(&s->executor_restarts), atomic_load(&s->engine_restarts));
+	if (c->info.features & VM_HAS_KCOV)
+		fprintf(to, "  kcov: %u of the features are edges of the kernel; points in %s/pcs\n",
+			atomic_load(&s->feedback.edges), c->opt.out);
 	if (o->afl_stability[0])
 		fprintf(to, "  AFL++: stability %s, %" PRIu64 " crashes in %s/afl\n",
 			o->afl_stability, o->afl_crashes, c->opt.out);

@@ -43,6 +43,7 @@ static int put_numbers(json_t *to, const struct vm_stats *s)
 	bad |= vm_json_number(to, "replays", atomic_load(&s->replays));
 	bad |= vm_json_number(to, "corpus", atomic_load(&s->corpus));
 	bad |= vm_json_number(to, "features", atomic_load(&s->feedback.count));
+	bad |= vm_json_number(to, "kernel_edges", atomic_load(&s->feedback.edges));
 	bad |= vm_json_number(to, "notes", atomic_load(&s->notes));
 	bad |= vm_json_number(to, "deviations", vm_stats_titles(s, VM_DEVIATION));
 	bad |= vm_json_number(to, "violations", vm_stats_titles(s, VM_VIOLATION));

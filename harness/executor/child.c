@@ -20,11 +20,14 @@ struct child {
 	uint8_t level; /* enum vm_observe */
 	bool observed;
 	bool full_text;
-	bool sealed;	/* an mseal has succeeded */
-	bool joined;	/* a forked child has ended, and the next call is the `end` that says so */
-	bool locks;	/* something may have been locked */
-	uint16_t space; /* 1 in a forked child, else 0 */
-	int report[2];	/* in a forked child: a pipe for what it becomes by exec; else -1 */
+	bool sealed;	 /* an mseal has succeeded */
+	bool joined;	 /* a forked child has ended, and the next call is the `end` that says so */
+	bool locks;	 /* something may have been locked */
+	bool cover;	 /* kcov traces this process */
+	bool compares;	 /* ... what is compared, not where it goes */
+	uint16_t space;	 /* 1 in a forked child, else 0 */
+	uint64_t traced; /* entries of kcov's buffer that belong to the call at hand */
+	int report[2];	 /* in a forked child: a pipe for what it becomes by exec; else -1 */
 	uint32_t seq;
 	uint64_t names[VM_NAME_SLOTS];
 };
@@ -55,6 +58,27 @@ static void start(struct child *c, struct vm_executor *ex, const struct vm_run_r
 	vm_event_writer_init(&area->writer, area->log, VM_LOG_CAP, ex->info.own, ex->info.nown);
 	if (ex->opt.inject)
 		vm_inject_start(ex);
+	c->compares = req->flags & VM_RUN_COMPARE;
+	if (req->flags & (VM_RUN_COVER | VM_RUN_COMPARE))
+		c->cover = vm_kcov_start(&ex->kcov, VM_KCOV_PROGRAM, c->compares);
+}
+
+static enum vm_kcov_who traced_as(const struct child *c)
+{
+	return c->space ? VM_KCOV_FORKED : VM_KCOV_PROGRAM;
+}
+
+static void trace_begin(struct child *c)
+{
+	if (c->cover)
+		vm_kcov_reset(&c->ex->kcov, traced_as(c));
+}
+
+/* What follows is traced too, but not the call's. */
+static void trace_end(struct child *c)
+{
+	if (c->cover)
+		c->traced = vm_kcov_count(&c->ex->kcov, traced_as(c));
 }
 
 /* What was written so far is the parent's, whatever becomes of this process. */
@@ -65,6 +89,22 @@ static void publish(struct child *c)
 	atomic_store_explicit(&c->area->log_len, w->len, memory_order_release);
 	if (w->full)
 		_exit(VM_CHILD_LOG_FULL);
+}
+
+/* Write what kcov told of a call, once the call itself is written. */
+static void tell_cover(struct child *c, struct vm_event *e)
+{
+	const struct vm_kcov *k = &c->ex->kcov;
+
+	if (!c->cover || !c->traced)
+		return;
+	if (c->compares)
+		vm_kcov_compares(k, traced_as(c), c->traced, &c->area->kcov, &e->cover);
+	else
+		vm_kcov_edges(k, traced_as(c), c->traced, &c->area->kcov, &e->cover);
+	c->traced = 0;
+	vm_event_write_cover(&c->area->writer, e);
+	publish(c);
 }
 
 static uint32_t look_layout(struct child *c)
@@ -181,12 +221,14 @@ static void make(struct child *c, struct vm_event *e)
 
 	if (inject && vm_inject_before(c->ex, e))
 		return;
+	trace_begin(c);
 	if (vm_call_desc(e->sc.op)->nr < 0) {
 		vm_run_special(c->ex, e);
 	} else {
 		e->status = VM_STATUS_DONE;
 		e->result = vm_run_syscall(&e->sc);
 	}
+	trace_end(c);
 	if (inject)
 		vm_inject_after(c->ex, e);
 }
@@ -226,6 +268,7 @@ static void begin_child(struct child *c, struct vm_event *e, pid_t parent)
 	if (getppid() != parent)
 		_exit(0);
 	c->space = e->actor = e->space = 1;
+	c->cover = c->cover && vm_kcov_start(&c->ex->kcov, VM_KCOV_FORKED, c->compares);
 	if (c->ex->opt.inject)
 		vm_inject_forked(c->ex);
 	finish(c, e);
@@ -271,8 +314,11 @@ static pid_t fork_child(struct child *c)
 	}
 	vm_run_all_objects();
 	hand_over_observers(c, vm_observer_close);
+	trace_begin(c);
 	child = vm_run_fork();
 	why = errno;
+	if (child)
+		trace_end(c);
 	if (child < 0) {
 		close(c->report[0]);
 		close(c->report[1]);
@@ -294,6 +340,7 @@ static unsigned int run_fork(struct child *c, unsigned int i)
 		e.status = errno == EAGAIN ? VM_STATUS_WITHHELD : VM_STATUS_DONE;
 		e.result = errno == EAGAIN ? VM_WITHHELD_FORK : -errno;
 		finish(c, &e);
+		tell_cover(c, &e);
 		return i + 1;
 	}
 	e.status = VM_STATUS_DONE;
@@ -305,6 +352,7 @@ static unsigned int run_fork(struct child *c, unsigned int i)
 	hand_over_observers(c, vm_observer_forget);
 	c->seq = c->area->writer.next_seq;
 	c->joined = true;
+	tell_cover(c, &e);
 	finish_exec(c);
 	if (c->ex->opt.inject)
 		vm_inject_joined(c->ex, i, end, c->names);
@@ -359,6 +407,7 @@ static void run_call(struct child *c, unsigned int i)
 	if (changes_locks(e.sc.op) || (e.sc.op == VM_OP_MMAP && e.sc.arg[3] & MAP_LOCKED))
 		c->locks = true;
 	finish(c, &e);
+	tell_cover(c, &e);
 }
 
 /* Every call of the program; a forked child goes through here too, and stops at its `end`. */

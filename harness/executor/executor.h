@@ -10,6 +10,7 @@
 
 #include "harness/executor/fault.h"
 #include "harness/executor/inject.h"
+#include "harness/executor/kcov.h"
 #include "harness/executor/protocol.h"
 #include "harness/snapshot/observe.h"
 #include "harness/trace/trace.h"
@@ -38,6 +39,7 @@ struct vm_area {
 	uint8_t altstack[VM_ALTSTACK_SIZE];
 	uint8_t log[VM_LOG_CAP] VM_ON_A_PAGE;
 	struct vm_inject inject;
+	struct vm_kcov_call kcov VM_ON_A_PAGE;
 };
 
 struct vm_options {
@@ -51,6 +53,7 @@ struct vm_executor {
 	struct vm_target_info info;
 	struct vm_observe_ways ways;
 	bool namespaced;
+	struct vm_kcov kcov;
 	uint32_t nspan; /* the VMAs of a fresh child, those that touch taken together */
 	struct vm_range span[VM_OBSERVE_MAX_OWN];
 	struct vm_area *area;

@@ -34,6 +34,9 @@ struct vm_run_request {
 };
 #define VM_RUN_UNOBSERVED 1u /* make the calls, look at nothing (the floor of `dev bench`) */
 #define VM_RUN_FULL_TEXT  2u /* look by full text (maps) even where PROCMAP_QUERY is cheaper */
+/* With kcov (VM_HAS_KCOV), else without effect: */
+#define VM_RUN_COVER   4u /* tell which points of the kernel each call went through */
+#define VM_RUN_COMPARE 8u /* ... or what it compared */
 
 struct vm_run_reply {
 	uint8_t exit; /* enum vm_exit */

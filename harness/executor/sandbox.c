@@ -103,6 +103,7 @@ void vm_sandbox_enter(struct vm_executor *ex)
 	pid_t child;
 
 	volunteer_for_oom();
+	vm_kcov_open(&ex->kcov);
 	if (geteuid() == 0 && !ex->opt.privileged) {
 		if (unshare(CLONE_NEWPID | CLONE_NEWIPC) == 0) {
 			child = fork();

@@ -127,6 +127,7 @@ void vm_setup_memory(struct vm_executor *ex)
 	ex->io = map_shared(NULL, io, 0);
 	if (madvise(ex->io, io, MADV_DONTFORK))
 		vm_die("madvise(MADV_DONTFORK): %s", strerror(errno));
+	vm_kcov_map(&ex->kcov, &ex->info);
 	if (vm_fault_install(&ex->area->fault, ex->area->altstack, VM_ALTSTACK_SIZE))
 		vm_die("cannot install signal handlers: %s", strerror(errno));
 }

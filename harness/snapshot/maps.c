@@ -111,7 +111,7 @@ static uint8_t parse_kind(const char *p, const char *end)
 	} names[] = {
 		{ "[heap]", VM_KIND_HEAP },	    { "[stack]", VM_KIND_STACK },
 		{ "[vdso]", VM_KIND_VDSO },	    { "[vvar", VM_KIND_VVAR },
-		{ "[vsyscall]", VM_KIND_VSYSCALL },
+		{ "[vsyscall]", VM_KIND_VSYSCALL }, { "/sys/kernel/debug/kcov", VM_KIND_KCOV },
 	};
 
 	while (p < end && *p == ' ')

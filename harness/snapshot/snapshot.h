@@ -28,7 +28,8 @@ enum vm_kind {
 	VM_KIND_STACK,
 	VM_KIND_VDSO,
 	VM_KIND_VVAR,
-	VM_KIND_VSYSCALL
+	VM_KIND_VSYSCALL,
+	VM_KIND_KCOV, /* the executor's view of kcov's buffer: VM_MIXEDMAP, so never locked */
 };
 
 /*

@@ -88,6 +88,7 @@ static bool encode_events(const struct vm_trace *trace, uint8_t *buf, size_t cap
 			vm_event_write_begin(w, e);
 		if (e->status != VM_STATUS_RUNNING)
 			vm_event_write_end(w, e);
+		vm_event_write_cover(w, e);
 	}
 	fits = !w->full;
 	*len = w->len;
@@ -115,6 +116,15 @@ static bool encode_section(enum section section, const struct vm_trace *trace, u
 	}
 }
 
+/* What has nothing of version 3 is readable by those that know version 2. */
+static uint32_t version_of(const struct vm_trace *trace)
+{
+	for (uint32_t i = 0; i < trace->nevents; i++)
+		if (trace->event[i].cover.nedges || trace->event[i].cover.ncompares)
+			return VM_TRACE_VERSION;
+	return 2;
+}
+
 size_t vm_trace_encode(const struct vm_trace *trace, uint8_t *buf, size_t cap)
 {
 	size_t at = PREFIX_BYTES, len;
@@ -122,7 +132,7 @@ size_t vm_trace_encode(const struct vm_trace *trace, uint8_t *buf, size_t cap)
 	if (cap < PREFIX_BYTES)
 		return 0;
 	memcpy(buf, MAGIC, MAGIC_BYTES);
-	vm_put_fixed(buf + MAGIC_BYTES, VM_TRACE_VERSION, 4);
+	vm_put_fixed(buf + MAGIC_BYTES, version_of(trace), 4);
 	for (unsigned int s = 0; s < SECTION_COUNT; s++) {
 		if (cap - at < HEADER_BYTES)
 			return 0;

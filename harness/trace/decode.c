@@ -13,7 +13,8 @@
  */
 #define EVENT_BYTES                                                                                \
 	(VM_SNAPSHOT_MAX_VMAS * sizeof(struct vm_vma) +                                            \
-	 VM_SNAPSHOT_MAX_PAGES * sizeof(struct vm_page) + VM_MAX_OWN * sizeof(struct vm_vma))
+	 VM_SNAPSHOT_MAX_PAGES * sizeof(struct vm_page) + VM_MAX_OWN * sizeof(struct vm_vma) +     \
+	 VM_MAX_EDGES * sizeof(struct vm_edge) + VM_MAX_COMPARES * sizeof(struct vm_compare))
 #define ARENA_BYTES (VM_TRACE_MAX_EVENTS * EVENT_BYTES)
 
 struct decoder {
@@ -23,6 +24,7 @@ struct decoder {
 	char *free; /* the unused rest of the arena */
 	uint64_t calls_seen;
 	uint32_t next_seq;
+	uint64_t cover_at;
 	bool last_seen, own_in_arena, all_flags_known;
 	/* The arrays as last read. */
 	uint32_t nvma, npage, nown;
@@ -96,7 +98,7 @@ void vm_get_vma(struct vm_reader *r, struct vm_vma *vma, uint64_t prev_end)
 bool vm_vma_valid(const struct vm_vma *vma, uint64_t prev_end, uint64_t page_size)
 {
 	return vma->start >= prev_end && vma->start < vma->end &&
-	       !((vma->start | vma->end) & (page_size - 1)) && vma->kind <= VM_KIND_VSYSCALL;
+	       !((vma->start | vma->end) & (page_size - 1)) && vma->kind <= VM_KIND_KCOV;
 }
 
 static const struct vm_vma *get_vmas(struct decoder *d, const struct vm_vma *was, uint32_t *n,
@@ -389,15 +391,77 @@ static bool get_end(struct decoder *d, unsigned int head, unsigned int which)
 	return !(head & VM_REC_SNAPSHOT) || get_snapshot(d, &e->after);
 }
 
+/* The event of a call that has begun; NULL if there is none. */
+static struct vm_event *event_of(struct decoder *d, unsigned int call)
+{
+	for (uint32_t i = d->trace->nevents; i-- > 0;) {
+		struct vm_event *e = &d->trace->event[i];
+
+		if (e->kind == VM_EVENT_CALL && e->call == call)
+			return e;
+	}
+	return NULL;
+}
+
+static bool get_edges(struct decoder *d, struct vm_cover *cover)
+{
+	struct vm_edge *edge = take(d, VM_MAX_EDGES * sizeof(*edge));
+
+	if (cover->edge || !vm_get_edges(&d->in, edge, &cover->nedges, &d->cover_at))
+		return fail(d, "what kcov told of a call is broken");
+	cover->edge = edge;
+	d->free = (char *)(edge + cover->nedges);
+	return true;
+}
+
+static bool get_compares(struct decoder *d, struct vm_cover *cover)
+{
+	struct vm_compare *compare = take(d, VM_MAX_COMPARES * sizeof(*compare));
+
+	if (cover->compare || !vm_get_compares(&d->in, compare, &cover->ncompares))
+		return fail(d, "what kcov told of a call is broken");
+	cover->compare = compare;
+	d->free = (char *)(compare + cover->ncompares);
+	return true;
+}
+
+/* Kinds that are not known are skipped: they have their length. */
+static bool get_more(struct decoder *d)
+{
+	unsigned int kind = vm_get_byte(&d->in), call = vm_get_byte(&d->in);
+	unsigned int flags = vm_get_byte(&d->in);
+	uint64_t len = vm_get_limited(&d->in, (uint64_t)(d->in.end - d->in.at));
+	const uint8_t *end = d->in.at + len, *all = d->in.end;
+	struct vm_event *e = event_of(d, call);
+	bool good = true;
+
+	if (!intact(d) || len > (uint64_t)(all - d->in.at))
+		return fail(d, "a record is cut off or out of range");
+	if (!e)
+		return fail(d, "more of a call that was not made");
+	d->in.end = end;
+	e->cover.cut |= kind <= VM_MORE_COMPARES && flags & VM_MORE_CUT;
+	if (kind == VM_MORE_EDGES)
+		good = get_edges(d, &e->cover);
+	else if (kind == VM_MORE_COMPARES)
+		good = get_compares(d, &e->cover);
+	else
+		d->in.at = end;
+	d->in.end = all;
+	return good && (d->in.at == end || fail(d, "what kcov told of a call is broken"));
+}
+
 static bool get_record(struct decoder *d)
 {
 	unsigned int head = vm_get_byte(&d->in);
 	unsigned int which = head & VM_REC_WHICH, status = VM_REC_STATUS_OF(head);
 
-	if (which < VM_REC_BEGIN || which > VM_REC_LAST || head & VM_REC_RESERVED)
+	if (which < VM_REC_BEGIN || which > VM_REC_MORE || head & VM_REC_RESERVED)
 		return fail(d, "unknown record");
 	if (status && (which != VM_REC_RETURN || status >= VM_STATUS_RUNNING))
 		return fail(d, "unknown status");
+	if (which == VM_REC_MORE)
+		return head == VM_REC_MORE ? get_more(d) : fail(d, "unknown record");
 	if (which == VM_REC_BEGIN)
 		return !(head & VM_REC_SNAPSHOT) ? get_begin(d, head)
 						 : fail(d, "a snapshot before a call");

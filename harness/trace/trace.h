@@ -10,8 +10,9 @@
 #include "harness/program/program.h"
 #include "harness/program/call_table.h"
 #include "harness/snapshot/snapshot.h"
+#include "harness/trace/cover.h"
 
-#define VM_TRACE_VERSION 2 /* 2: VM_SEEN_TOTALS */
+#define VM_TRACE_VERSION 3 /* 2: VM_SEEN_TOTALS; 3: records of more, VM_REC_MORE */
 #define VM_MAX_OWN	 32
 #define VM_MAX_GUARD	 8
 
@@ -29,6 +30,7 @@
 #define VM_HAS_SWAP	     (1ull << 10) /* pages may leave memory while they are mapped */
 #define VM_HAS_ANON_NAME     (1ull << 11) /* CONFIG_ANON_VMA_NAME */
 #define VM_HAS_THP	     (1ull << 12) /* MAP_STACK gives VM_NOHUGEPAGE: 6.7, with THP */
+#define VM_HAS_KCOV	     (1ull << 13) /* kcov can be asked what a call went through */
 /* What madvise knows: asked for with length 0, before anything else is looked at. */
 #define VM_HAS_MADV_HUGEPAGE  (1ull << 24) /* ... and nohugepage, collapse */
 #define VM_HAS_MADV_MERGEABLE (1ull << 25) /* ... and unmergeable */
@@ -95,6 +97,8 @@ struct vm_event {
 	uint64_t sigaddr;
 	struct vm_snapshot
 		after; /* mask 0: nothing observed. Unchanged arrays share their pointer */
+	struct vm_cover
+		cover; /* of a call, where it was asked for (VM_RUN_COVER, VM_RUN_COMPARE) */
 };
 
 /* The errno of a call that returned one, or 0: it succeeded, faulted, or was not made. */
@@ -151,6 +155,7 @@ struct vm_event_writer {
 	 * each page touched costs a fresh child a fault.
 	 */
 	uint32_t nvma, npage, nown;
+	uint64_t cover_at; /* the first point of the last call that had any */
 	struct vm_vma own[VM_MAX_OWN];
 	struct vm_vma vma[VM_SNAPSHOT_MAX_VMAS];
 	struct vm_page page[VM_SNAPSHOT_MAX_PAGES];
@@ -168,6 +173,13 @@ void vm_event_writer_init(struct vm_event_writer *w, uint8_t *buf, size_t cap,
  */
 void vm_event_write_begin(struct vm_event_writer *w, const struct vm_event *e);
 void vm_event_write_end(struct vm_event_writer *w, const struct vm_event *e);
+
+/*
+ * What kcov told of call e->call, which has begun: e->cover, in any order after it. Nothing is
+ * written where that is empty, and where the log is more than half full: what the oracle needs goes
+ * first.
+ */
+void vm_event_write_cover(struct vm_event_writer *w, const struct vm_event *e);
 
 /*
  * Decode a log into trace->event (info and prog must be set: own VMAs and op names come from

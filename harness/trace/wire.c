@@ -22,6 +22,7 @@ void vm_event_writer_init(struct vm_event_writer *w, uint8_t *buf, size_t cap,
 	w->len = 0;
 	w->full = false;
 	w->next_seq = 0;
+	w->cover_at = 0;
 	w->nvma = 0;
 	w->npage = 0;
 	w->nown = nown < VM_MAX_OWN ? nown : VM_MAX_OWN;

@@ -19,7 +19,15 @@ enum vm_record {
 	VM_REC_RETURN,	  /* it is over */
 	VM_REC_START,	  /* VM_EVENT_START */
 	VM_REC_LAST,	  /* VM_EVENT_END */
+	VM_REC_MORE,	  /* more of a call: enum vm_more */
 };
+
+/* What a record of more has; a reader skips kinds that it does not know. */
+enum vm_more {
+	VM_MORE_EDGES = 1,
+	VM_MORE_COMPARES,
+};
+#define VM_MORE_CUT 1u /* in the record's flags: vm_cover.cut */
 
 /* First byte of a snapshot: its mask (VM_SEEN_*), and which arrays differ from those last written.
  */
@@ -42,6 +50,11 @@ enum vm_record {
 #define VM_VMA_BYTES_MAX (1 + 6 * VM_VARINT_MAX)
 uint8_t *vm_put_vma(uint8_t *p, const struct vm_vma *vma, uint64_t prev_end);
 void vm_get_vma(struct vm_reader *r, struct vm_vma *vma, uint64_t prev_end);
+
+/* The bodies of records of more (cover.c); `first` is carried from one record of edges to the next.
+ */
+bool vm_get_edges(struct vm_reader *r, struct vm_edge *edge, uint32_t *n, uint64_t *first);
+bool vm_get_compares(struct vm_reader *r, struct vm_compare *compare, uint32_t *n);
 
 /* Is it aligned, not empty, of a known kind, and not before prev_end? */
 bool vm_vma_valid(const struct vm_vma *vma, uint64_t prev_end, uint64_t page_size);

@@ -187,6 +187,12 @@ void vm_adopt(struct vm_judge *j, const struct vm_snapshot *snap)
 	j->before = to;
 }
 
+/* VM_SPECIAL: mlock_fixup() passes by these. */
+static bool is_special(uint8_t kind)
+{
+	return kind == VM_KIND_VDSO || kind == VM_KIND_VVAR || kind == VM_KIND_KCOV;
+}
+
 void vm_begin(struct vm_judge *j, const struct vm_event *start)
 {
 	struct vm_state *s = j->before;
@@ -223,8 +229,7 @@ void vm_begin(struct vm_judge *j, const struct vm_event *start)
 			.sealed = VM_MAYBE,
 			.account = VM_MAYBE,
 			.begins = VM_YES,
-			.own = v->kind == VM_KIND_VDSO || v->kind == VM_KIND_VVAR ? VM_OWN_SPECIAL
-										  : VM_OWN,
+			.own = is_special(v->kind) ? VM_OWN_SPECIAL : VM_OWN,
 		};
 	}
 }

@@ -65,7 +65,7 @@ struct vm_process {
 	uint64_t brk; /* the break */
 };
 
-/* The executor's own memory; the special VMAs among it (vdso, vvar) are never locked. */
+/* The executor's own memory; the special VMAs among it (vdso, vvar, kcov) are never locked. */
 enum vm_own { VM_NOT_OWN, VM_OWN, VM_OWN_SPECIAL };
 
 /* What is believed of locks besides the flags of the areas. Nothing of it is inherited by fork. */

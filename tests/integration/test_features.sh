@@ -55,7 +55,7 @@ else
 fi
 # AFL++ has one more: slot 0, so that a program without features is no broken target.
 showmap() {
-	AFL_MAP_SIZE=65536 AFL_QUIET=1 afl-showmap -q -r -m none -t 20000 -i "$corpus" -o "$1" -- \
+	AFL_MAP_SIZE=131072 AFL_QUIET=1 afl-showmap -q -r -m none -t 20000 -i "$corpus" -o "$1" -- \
 		"$build/vmafuzz-afl" >"$work/afl.txt" 2>&1 || fail "afl-showmap: $(tail -1 "$work/afl.txt")"
 }
 if [ -x "$build/vmafuzz-afl" ] && command -v afl-showmap >/dev/null; then

@@ -15,7 +15,7 @@
 
 #define ITEM(cost, ...)                                                                            \
 	{                                                                                          \
-		cost, sizeof((uint16_t[]){ __VA_ARGS__ }) / 2, (uint16_t[]){ __VA_ARGS__ }, true   \
+		cost, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ }, true   \
 	}
 
 static void test_greedy(void **state)
@@ -48,8 +48,8 @@ static void test_nothing(void **state)
 
 static void test_no_feature_is_lost(void **state)
 {
-	static uint16_t feature[ITEMS][FEATURES];
-	static bool all[VM_FEATURE_MAP], taken[VM_FEATURE_MAP];
+	static uint32_t feature[ITEMS][FEATURES];
+	static bool all[VM_MAP_SIZE], taken[VM_MAP_SIZE];
 	struct vm_cover_item item[ITEMS] = { 0 };
 	struct vm_rng rng;
 	int64_t covered, n = 0, chosen = 0;
@@ -62,7 +62,7 @@ static void test_no_feature_is_lost(void **state)
 		for (uint32_t k = 0; k < FEATURES; k++) /* none twice: k is in it */
 			if (vm_rng_chance(&rng, 70))
 				feature[i][item[i].n++] =
-					(uint16_t)(k * 1000 + vm_rng_below(&rng, 20));
+					(uint32_t)(k * 1000 + vm_rng_below(&rng, 20));
 	}
 	covered = vm_cover(item, ITEMS);
 	for (int i = 0; i < ITEMS; i++) {

@@ -16,7 +16,7 @@
 
 static void test_only_new_features_count(void **state)
 {
-	const uint16_t first[] = { 1, 7, 7, 65535 }, second[] = { 7, 8, 1 };
+	const uint32_t first[] = { 1, 7, 7, 65535 }, second[] = { 7, 8, 1 };
 	struct vm_feedback *map = calloc(1, sizeof(*map));
 
 	(void)state;
@@ -32,8 +32,8 @@ static void test_only_new_features_count(void **state)
 /* AFL++ buckets counters: how often a feature shows must not look like a new path. */
 static void test_counters_do_not_count(void **state)
 {
-	static uint8_t map[VM_FEATURE_MAP];
-	const uint16_t f[] = { 3, 3, 3, 65535 };
+	static uint8_t map[VM_MAP_SIZE];
+	const uint32_t f[] = { 3, 3, 3, 65535 };
 	unsigned int sum = 0;
 
 	(void)state;

@@ -263,7 +263,7 @@ static void test_silent(void **state)
 
 struct features {
 	uint32_t n;
-	uint16_t id[VM_MAX_FEATURES];
+	uint32_t id[VM_MAX_FEATURES];
 };
 
 static struct features features_of(const char *before, const char *call, int64_t result,

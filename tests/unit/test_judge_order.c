@@ -465,7 +465,7 @@ static void test_many_verdicts(void **state)
 static void test_features(void **state)
 {
 	struct trace_builder *t = started("p0+4 rw | p4+4 r");
-	uint16_t first[VM_MAX_FEATURES];
+	uint32_t first[VM_MAX_FEATURES];
 	uint32_t n;
 
 	(void)state;

@@ -312,7 +312,7 @@ static void test_refuses_bad_vmas(void **state)
 	vma[1] = good[0];
 	assert_refused("overlapping");
 	memcpy(vma, good, sizeof(good));
-	vma[1].kind = VM_KIND_VSYSCALL + 1;
+	vma[1].kind = VM_KIND_KCOV + 1;
 	assert_refused("unknown kind");
 	vma[1] = good[1];
 	vma[1].flags_known = 0;

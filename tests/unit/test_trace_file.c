@@ -210,7 +210,7 @@ static void test_newer_version_is_refused(void **state)
 	assert_int_equal(vm_trace_save(path, &written, err, sizeof(err)), 0);
 	put_le32(bytes + VERSION_AT, 9);
 	fix_crc();
-	assert_refused("has version 9, this vmafuzz reads up to 2: use a newer vmafuzz");
+	assert_refused("has version 9, this vmafuzz reads up to 3: use a newer vmafuzz");
 	put_le32(bytes + VERSION_AT, 0);
 	fix_crc();
 	assert_refused("version 0");
