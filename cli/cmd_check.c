@@ -10,6 +10,7 @@
 #include "cli/print.h"
 #include "cli/record.h"
 #include "harness/target/process.h"
+#include "harness/trace/preamble.h"
 
 #define CORPUS "corpus/conformance"
 
@@ -44,6 +45,7 @@ struct check {
 	struct cli_run *run;
 	struct cli_printer printer;
 	struct cli_program prog;
+	char why_skip[160];
 	size_t number; /* of the last result line */
 	size_t pass, fail, skip;
 	uint64_t strictness[VM_OP_COUNT][VM_SILENT + 1]; /* calls judged */
@@ -149,10 +151,12 @@ static bool injects_failure(const struct vm_script *s)
 }
 
 /* Why the program cannot be judged on this target, or NULL. */
-static const char *skip_reason(const struct check *c, const struct vm_script *s)
+static const char *skip_reason(struct check *c, const struct vm_script *s)
 {
 	const struct vm_target_info *info = vm_target_info(c->run->target);
 
+	if (vm_preamble_refused(&s->prog, info, c->why_skip, sizeof(c->why_skip)))
+		return c->why_skip;
 	if (!(info->features & VM_HAS_MSEAL) && needs_mseal(s))
 		return "kernel has no mseal";
 	if (injects_failure(s))
@@ -269,7 +273,7 @@ static int bail_out(struct check *c, const struct cli_test *test, const char *er
 /* -1 if the target is gone. */
 static int check_one(struct check *c, const struct cli_test *test)
 {
-	char err[512], skip[128];
+	char err[512], skip[192];
 	const char *why;
 	long long began;
 	int ret;

@@ -7,6 +7,7 @@
 #include "cli/load.h"
 #include "cli/print.h"
 #include "cli/run.h"
+#include "harness/trace/preamble.h"
 
 enum { OPT_FAIL_ON = CLI_OPT_OWN, OPT_TIMES, OPT_SAVE };
 
@@ -160,11 +161,19 @@ static int run_once(const struct request *q, struct cli_run *r, struct cli_print
 static int replay(const struct request *q, struct cli_run *r, struct cli_printer *p,
 		  const struct cli_program *prog, enum cli_exit *status)
 {
+	const struct vm_program *program = &prog->script.prog;
 	struct tallies all = { 0 };
 	uint64_t run = 0;
+	char why[160];
 	int ret = 0;
 
-	printf("%s: %u calls\n", prog->path, prog->script.prog.ncalls);
+	printf("%s: %u calls\n", prog->path, program->ncalls);
+	if (vm_preamble_refused(program, vm_target_info(r->target), why, sizeof(why))) {
+		fflush(stdout);
+		cli_error("%s: not run: %s", prog->path, why);
+		*status = cli_worse(*status, CLI_FAILED);
+		return 0;
+	}
 	while (!ret && run < q->times) {
 		ret = run_once(q, r, p, prog, !run, status);
 		run++;

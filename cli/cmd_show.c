@@ -116,7 +116,7 @@ static void foretell(struct vm_model *m, const struct vm_program *prog, unsigned
 	*e = (struct vm_event){ .kind = VM_EVENT_CALL, .call = (uint8_t)i };
 	e->sc = vm_call_resolve(call, &info->layout, names);
 	withheld = vm_call_withheld(&e->sc, &info->layout, info->guard, info->nguard);
-	if (!withheld && vm_call_harmful(&e->sc, info->cap_effective))
+	if (!withheld && vm_call_harmful(&e->sc, &info->layout, info->cap_effective))
 		withheld = VM_WITHHELD_PRIVILEGE;
 	if (withheld) {
 		e->status = VM_STATUS_WITHHELD;
@@ -138,6 +138,8 @@ static bool draw_model(struct cli_drawing *d, const struct vm_program *prog,
 	vm_model_default_info(info);
 	m = vm_model_new(info, profile);
 	ok = m;
+	if (ok)
+		vm_model_start(m, prog);
 	for (unsigned int i = 0; ok && i < prog->ncalls; i++) {
 		const struct vm_model_area *area;
 		struct vm_event e;

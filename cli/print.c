@@ -66,6 +66,9 @@ const char *cli_exit_text(const struct vm_trace *trace, char *buf, size_t cap)
 	case VM_EXIT_STUCK:
 		snprintf(buf, cap, "the child cannot be killed");
 		break;
+	case VM_EXIT_SKIPPED:
+		snprintf(buf, cap, "not run: what its preamble asks for cannot be given there");
+		break;
 	default:
 		snprintf(buf, cap, "the log was full: the rest of the program was not seen");
 		break;

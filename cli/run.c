@@ -101,7 +101,8 @@ enum cli_exit cli_status_of(const struct vm_judgement *j, const struct vm_trace 
 {
 	enum cli_exit status = CLI_CONFORMS;
 
-	if (trace->exit == VM_EXIT_STATUS || trace->exit == VM_EXIT_LOG_FULL)
+	if (trace->exit == VM_EXIT_STATUS || trace->exit == VM_EXIT_LOG_FULL ||
+	    trace->exit == VM_EXIT_SKIPPED)
 		status = CLI_FAILED;
 	for (uint32_t i = 0; i < j->nverdicts; i++) {
 		const struct vm_verdict *v = &j->verdict[i];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "oracle/model.h"
 
+#include "harness/trace/preamble.h"
 #include "oracle/rules/rule.h"
 #include "oracle/state/process.h"
 
@@ -9,7 +10,7 @@
 #include <string.h>
 
 struct vm_model {
-	struct vm_target_info info;
+	struct vm_target_info info, given; /* info: with the preamble of the program */
 	const struct vm_profile *profile;
 	struct vm_state state, work, parent; /* parent: while a forked child runs */
 	bool forked, replaced;		     /* replaced: the child has become another program */
@@ -26,7 +27,10 @@ struct vm_model *vm_model_new(const struct vm_target_info *info, const struct vm
 
 	if (!m)
 		return NULL;
-	m->info = *info;
+	/* the model has none of the executor's VMAs, so what a preamble is on top of is nothing */
+	m->given = *info;
+	m->given.nown = 0;
+	m->info = m->given;
 	m->profile = profile;
 	vm_model_reset(m);
 	return m;
@@ -43,6 +47,13 @@ void vm_model_free(struct vm_model *m)
 const struct vm_target_info *vm_model_info(const struct vm_model *m)
 {
 	return &m->info;
+}
+
+void vm_model_start(struct vm_model *m, const struct vm_program *prog)
+{
+	m->info = m->given;
+	vm_preamble_overlay(prog, &m->info);
+	vm_model_reset(m);
 }
 
 void vm_model_reset(struct vm_model *m)

@@ -27,6 +27,9 @@ void vm_model_free(struct vm_model *m);
 /* Back to the address space before the first call. */
 void vm_model_reset(struct vm_model *m);
 
+/* The same for a program that may have a preamble; it holds until the next start. */
+void vm_model_start(struct vm_model *m, const struct vm_program *prog);
+
 /*
  * One call further. The first outcome of the rule happens; addresses that a kernel would choose are
  * invented: free, and the same for the same program. A call that the executor would withhold does

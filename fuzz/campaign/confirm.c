@@ -59,6 +59,35 @@ static int shows(struct vm_session *s, const struct vm_program *prog, const stru
 	return 0;
 }
 
+/* *prog becomes `less` if that shows the title too. 0, or -1 with err. */
+static int take_if_it_shows(struct vm_session *s, struct vm_program *prog,
+			    const struct vm_program *less, const struct vm_title *title, char *err,
+			    size_t errlen)
+{
+	const struct vm_verdict *v;
+	int ret = shows(s, less, title, &v, err, errlen);
+
+	if (ret > 0)
+		*prog = *less;
+	return ret < 0 ? -1 : 0;
+}
+
+/* Words of the preamble that are not needed. */
+static int reduce_preamble(struct vm_session *s, struct vm_program *prog,
+			   const struct vm_title *title, char *err, size_t errlen)
+{
+	for (unsigned int word = 0; word < VM_PREAMBLE_COUNT; word++) {
+		struct vm_program less = *prog;
+
+		if (!vm_preamble_has(&prog->preamble, word))
+			continue;
+		vm_preamble_clear(&less.preamble, word);
+		if (take_if_it_shows(s, prog, &less, title, err, errlen))
+			return -1;
+	}
+	return 0;
+}
+
 /*
  * Take calls out of *prog, from the last to the first, as long as the title shows. Only what showed
  * it is kept. 0, or -1 with err.
@@ -68,20 +97,18 @@ static int reduce(struct vm_session *s, struct vm_program *prog, const struct vm
 {
 	uint64_t begin = vm_clock_ms();
 	unsigned int runs = 0, at = prog->ncalls;
-	const struct vm_verdict *v;
+
+	if (reduce_preamble(s, prog, title, err, errlen))
+		return -1;
 
 	while (at-- > 0 && prog->ncalls > 1) {
 		struct vm_program less = *prog;
-		int ret;
 
 		if (++runs > REDUCE_RUNS || vm_clock_ms() - begin > REDUCE_MS)
 			break;
 		vm_program_drop(&less, at);
-		ret = shows(s, &less, title, &v, err, errlen);
-		if (ret < 0)
+		if (take_if_it_shows(s, prog, &less, title, err, errlen))
 			return -1;
-		if (ret)
-			*prog = less;
 	}
 	return 0;
 }
@@ -99,7 +126,7 @@ static int confirm(struct vm_session *s, const struct vm_pending *p, char *err, 
 		return -1;
 	/* Once more, for the trace of what is stored; the longer program is stored if this fails.
 	 */
-	if (prog.ncalls < p->prog.ncalls) {
+	if (prog.ncalls < p->prog.ncalls || prog.preamble.words != p->prog.preamble.words) {
 		again = shows(s, &prog, p->title, &v, err, errlen);
 		if (again < 0)
 			return -1;

@@ -144,6 +144,8 @@ static void count_run(struct vm_session *s, const struct vm_trace *trace,
 		atomic_fetch_add(&st->stuck, 1);
 	else if (trace->exit == VM_EXIT_TIMEOUT)
 		atomic_fetch_add(&st->timeouts, 1);
+	else if (trace->exit == VM_EXIT_SKIPPED)
+		atomic_fetch_add(&st->skipped, 1);
 	else if (trace->exit != VM_EXIT_DONE)
 		atomic_fetch_add(&st->died, 1);
 }

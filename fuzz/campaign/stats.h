@@ -58,7 +58,8 @@ struct vm_stats {
 	_Atomic uint64_t hung;	/* replays that showed a title that way again */
 	_Atomic uint64_t died;	/* programs that ended by a signal or too early */
 	_Atomic uint64_t timeouts;
-	_Atomic uint32_t broken; /* an engine cannot go on: `error` says why */
+	_Atomic uint64_t skipped; /* programs not run: the target cannot give their preamble */
+	_Atomic uint32_t broken;  /* an engine cannot go on: `error` says why */
 	char error[512];
 	_Atomic uint64_t titles_lost;		     /* new titles that found no slot */
 	_Atomic uint64_t strictness[VM_OP_COUNT][3]; /* calls by rule and enum vm_strictness */

@@ -88,7 +88,7 @@ static void walk(struct vm_mutator *m, const struct vm_call *call, unsigned int 
 
 static void model_to(struct vm_mutator *m, const struct vm_program *prog, unsigned int at)
 {
-	vm_model_reset(m->model);
+	vm_model_start(m->model, prog);
 	m->nrecent = 0;
 	for (unsigned int i = 0; i < at; i++)
 		walk(m, &prog->call[i], i);
@@ -377,7 +377,7 @@ void vm_generate(struct vm_mutator *m, struct vm_program *prog)
 	prog->observe = observe_level(m);
 	m->used = 0;
 	m->nrecent = 0;
-	vm_model_reset(m->model);
+	vm_model_start(m->model, prog);
 	append(m, prog, n);
 	snprintf(m->done, sizeof(m->done), "generate");
 	vm_program_normalise(prog);

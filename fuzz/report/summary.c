@@ -29,6 +29,9 @@ static void print_numbers(FILE *to, const struct vm_campaign *c, const struct vm
 	if (c->info.features & VM_HAS_KCOV)
 		fprintf(to, "  kcov: %u of the features are edges of the kernel; points in %s/pcs\n",
 			atomic_load(&s->feedback.edges), c->opt.out);
+	if (atomic_load(&s->skipped))
+		fprintf(to, "  %" PRIu64 " programs not run: their preamble cannot be had there\n",
+			atomic_load(&s->skipped));
 	if (o->afl_stability[0])
 		fprintf(to, "  AFL++: stability %s, %" PRIu64 " crashes in %s/afl\n",
 			o->afl_stability, o->afl_crashes, c->opt.out);

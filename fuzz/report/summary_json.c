@@ -50,6 +50,7 @@ static int put_numbers(json_t *to, const struct vm_stats *s)
 	bad |= vm_json_number(to, "children_died", atomic_load(&s->died));
 	bad |= vm_json_number(to, "children_timed_out", atomic_load(&s->timeouts));
 	bad |= vm_json_number(to, "children_stuck", atomic_load(&s->stuck));
+	bad |= vm_json_number(to, "programs_skipped", atomic_load(&s->skipped));
 	bad |= vm_json_number(to, "executor_restarts", atomic_load(&s->executor_restarts));
 	bad |= vm_json_number(to, "engine_restarts", atomic_load(&s->engine_restarts));
 	return bad;

@@ -11,6 +11,7 @@
 
 #include "harness/executor/calls/run.h"
 #include "harness/executor/child.h"
+#include "harness/executor/preamble.h"
 #include "harness/executor/run.h"
 #include "harness/program/advice.h"
 
@@ -53,6 +54,8 @@ static void start(struct child *c, struct vm_executor *ex, const struct vm_run_r
 	close_protocol();
 	if (!ex->namespaced)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (area->prog.preamble.words && !vm_preamble_give(ex))
+		_exit(VM_CHILD_NO_PREAMBLE);
 	vm_observer_init(&area->obs, area->text, &ex->info.layout, &ways, ex->span, ex->nspan);
 	area->obs.digest = vm_fault_digest;
 	vm_event_writer_init(&area->writer, area->log, VM_LOG_CAP, ex->info.own, ex->info.nown);
@@ -391,7 +394,7 @@ static void run_call(struct child *c, unsigned int i)
 
 	begin_call(c, i, &e);
 	withheld = vm_call_withheld(&e.sc, &info->layout, info->guard, info->nguard);
-	if (!withheld && vm_call_harmful(&e.sc, info->cap_effective))
+	if (!withheld && vm_call_harmful(&e.sc, &info->layout, info->cap_effective))
 		withheld = VM_WITHHELD_PRIVILEGE;
 	if (withheld) {
 		e.status = VM_STATUS_WITHHELD;

@@ -22,7 +22,7 @@ int64_t vm_inject_call(const struct vm_executor *ex, const struct vm_syscall *sc
 	const struct vm_target_info *info = &ex->info;
 
 	if (vm_call_withheld(sc, &info->layout, info->guard, info->nguard) ||
-	    vm_call_harmful(sc, info->cap_effective))
+	    vm_call_harmful(sc, &info->layout, info->cap_effective))
 		return -EPERM;
 	return vm_run_syscall(sc);
 }

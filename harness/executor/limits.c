@@ -28,21 +28,42 @@ static uint64_t read_sysctl(const char *path)
 	return strtoull(read_file(path, buf, sizeof(buf)), NULL, 10);
 }
 
-static uint64_t read_cap_effective(void)
+/* A set of capabilities by its name in status: "CapEff:". */
+static uint64_t read_caps(const char *name)
 {
 	char buf[4096];
-	const char *at = strstr(read_file("/proc/self/status", buf, sizeof(buf)), "CapEff:");
+	const char *at = strstr(read_file("/proc/self/status", buf, sizeof(buf)), name);
 
-	return at ? strtoull(at + strlen("CapEff:"), NULL, 16) : 0;
+	return at ? strtoull(at + strlen(name), NULL, 16) : 0;
 }
 
-static uint64_t read_rlimit(__rlimit_resource_t which)
+static void read_rlimit(__rlimit_resource_t which, uint64_t *soft, uint64_t *hard)
 {
 	struct rlimit limit;
 
-	if (getrlimit(which, &limit) || limit.rlim_cur == RLIM_INFINITY)
+	if (getrlimit(which, &limit))
+		limit.rlim_cur = limit.rlim_max = RLIM_INFINITY;
+	*soft = limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
+	*hard = limit.rlim_max == RLIM_INFINITY ? UINT64_MAX : limit.rlim_max;
+}
+
+uint64_t vm_limits_data_segment(const struct vm_target_info *info)
+{
+	uint64_t number[3] = { 0 }; /* start_data, end_data, start_brk: fields 45 to 47 */
+	char buf[2048];
+	const char *at = strrchr(read_file("/proc/self/stat", buf, sizeof(buf)), ')');
+
+	for (int field = 3; at && field < 48; field++) {
+		char *end;
+
+		at = strchr(at, ' ');
+		if (!at++ || field < 45)
+			continue;
+		number[field - 45] = strtoull(at, &end, 10);
+	}
+	if (!at || !info->layout.brk_base || !number[2])
 		return UINT64_MAX;
-	return limit.rlim_cur;
+	return info->layout.brk_base - number[2] + number[1] - number[0];
 }
 
 static void copy(char *to, size_t size, const char *from)
@@ -91,11 +112,13 @@ void vm_limits_read(struct vm_target_info *info)
 	info->max_map_count = read_sysctl("/proc/sys/vm/max_map_count");
 	info->overcommit_memory = read_sysctl("/proc/sys/vm/overcommit_memory");
 	info->overcommit_ratio = read_sysctl("/proc/sys/vm/overcommit_ratio");
-	info->rlimit_as = read_rlimit(RLIMIT_AS);
-	info->rlimit_data = read_rlimit(RLIMIT_DATA);
-	info->rlimit_memlock = read_rlimit(RLIMIT_MEMLOCK);
-	info->rlimit_stack = read_rlimit(RLIMIT_STACK);
-	info->cap_effective = read_cap_effective();
+	read_rlimit(RLIMIT_AS, &info->rlimit_as, &info->rlimit_max_as);
+	read_rlimit(RLIMIT_DATA, &info->rlimit_data, &info->rlimit_max_data);
+	read_rlimit(RLIMIT_MEMLOCK, &info->rlimit_memlock, &info->rlimit_max_memlock);
+	read_rlimit(RLIMIT_STACK, &info->rlimit_stack, &info->rlimit_max_stack);
+	info->cap_effective = read_caps("CapEff:");
+	info->cap_permitted = read_caps("CapPrm:");
+	info->lsm_min_addr = UINT64_MAX;
 	info->uid = getuid();
 	info->gid = getgid();
 }

@@ -8,4 +8,10 @@
 /* Fill in info's names, limits and credentials; a file that is not there reads as 0. */
 void vm_limits_read(struct vm_target_info *info);
 
+/*
+ * The bytes that brk(brk_base) is held to RLIMIT_DATA for, by /proc/self/stat; UINT64_MAX if it
+ * does not say. include/linux/mm.h check_data_rlimit()
+ */
+uint64_t vm_limits_data_segment(const struct vm_target_info *info);
+
 #endif

@@ -2,6 +2,7 @@
 /* The features of the kernel. A probe runs in a child of its own, which ends with 0 for yes. */
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -135,6 +136,17 @@ static int has_thp(struct vm_executor *ex)
 		 o->vma[0].flags >> VM_FLAG_NH & 1);
 }
 
+/* Boot option ignore_rlimit_data: a limit of a page keeps nothing from being mapped. */
+static int ignores_rlimit_data(struct vm_executor *ex)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_DATA, &limit))
+		return 1;
+	limit.rlim_cur = ex->info.layout.page_size;
+	return setrlimit(RLIMIT_DATA, &limit) || !map_pages(ex, 1);
+}
+
 static int has_sysv_shm(struct vm_executor *ex)
 {
 	(void)ex;
@@ -195,5 +207,6 @@ void vm_probe_all(struct vm_executor *ex)
 	ask_madvise(ex);
 	probe(ex, has_anon_name, VM_HAS_ANON_NAME);
 	probe(ex, has_thp, VM_HAS_THP);
+	probe(ex, ignores_rlimit_data, VM_NO_RLIMIT_DATA);
 	ex->info.features |= vm_probe_behaviour(ex);
 }

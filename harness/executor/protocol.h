@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#define VM_PROTOCOL_VERSION 1
+#define VM_PROTOCOL_VERSION 2		/* 2: preambles */
 #define VM_FRAME_MAGIC	    0x464d5656u /* "VVMF": also what a reader resynchronises on */
 #define VM_FRAME_MAX	    (4u << 20)
 

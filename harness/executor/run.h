@@ -6,7 +6,8 @@
 #include "harness/executor/executor.h"
 
 /* A child's exit status when its log had no room; 0 when all calls were made. */
-#define VM_CHILD_LOG_FULL 99
+#define VM_CHILD_LOG_FULL    99
+#define VM_CHILD_NO_PREAMBLE 98 /* the system refused what the preamble says */
 
 /* Begin to be woken from blocking calls now and then, so that a child can be timed. Once. */
 void vm_run_tick(void);

@@ -7,6 +7,7 @@
 #include "harness/executor/frame.h"
 #include "harness/executor/run.h"
 #include "harness/executor/serve.h"
+#include "harness/trace/preamble.h"
 
 /* VM_FRAME_ERROR with id 0: the executor cannot go on. */
 static int fail(const char *what, const char *why)
@@ -26,16 +27,27 @@ static bool hello(struct vm_executor *ex)
 	return len && vm_frame_write(VM_FRAME_HELLO, 0, &version, sizeof(version), ex->io, len);
 }
 
+static int skip(uint32_t id)
+{
+	struct vm_run_reply reply = { .exit = VM_EXIT_SKIPPED };
+
+	return vm_frame_write(VM_FRAME_TRACE, id, &reply, sizeof(reply), NULL, 0) ? 0
+										  : VM_EXIT_USAGE;
+}
+
 static int run_one(struct vm_executor *ex, uint32_t id, const uint8_t *body, size_t len)
 {
 	struct vm_run_request req;
 	struct vm_run_reply reply;
 	uint64_t log_len;
+	char why[160];
 
 	if (len < sizeof(req))
 		return fail("broken frame", "VM_FRAME_RUN without a request");
 	memcpy(&req, body, sizeof(req));
 	vm_program_decode(body + sizeof(req), len - sizeof(req), &ex->area->prog);
+	if (vm_preamble_refused(&ex->area->prog, &ex->info, why, sizeof(why)))
+		return skip(id);
 	if (!vm_run_program(ex, &req, &reply))
 		return fail("cannot fork", strerror(errno));
 	log_len = atomic_load(&ex->area->log_len);

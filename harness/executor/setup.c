@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "harness/executor/limits.h"
 #include "harness/executor/run.h"
 #include "harness/executor/setup.h"
 #include "harness/snapshot/procfs.h"
@@ -201,6 +202,7 @@ void vm_setup_own(struct vm_executor *ex)
 	info->nown = o->nown;
 	memcpy(info->own, o->own, o->nown * sizeof(o->own[0]));
 	vm_info_find_heap(info);
+	info->data_segment = vm_limits_data_segment(info);
 	for (uint32_t i = 0; i < info->nown; i++)
 		add_own(ex, &info->own[i]);
 	if (info->nguard && info->guard[info->nguard - 1].end + NEAR > info->layout.task_size)

@@ -8,14 +8,14 @@
 
 /* What numbers meant in each version, for ever: see "How the corpus keeps its meaning". */
 static const struct {
-	uint8_t nops, nobjects, nadvice;
+	uint8_t nops, nobjects, nadvice, nwords;
 } versions[VM_BYTES_VERSION + 1] = {
 	[1] = { .nops = 8, .nobjects = 1 },
-	[2] = { .nops = 28, .nobjects = 6, .nadvice = 27 },
+	[2] = { .nops = 28, .nobjects = 6, .nadvice = 27, .nwords = 16 },
 };
 
-_Static_assert(VM_OP_COUNT == 28 && VM_OBJECT_COUNT == 6,
-	       "a new opcode needs a new VM_BYTES_VERSION, see versions[]");
+_Static_assert(VM_OP_COUNT == 28 && VM_OBJECT_COUNT == 6 && VM_PREAMBLE_COUNT == 16,
+	       "a new opcode or word needs a new VM_BYTES_VERSION, see versions[]");
 
 #define CONTROL_LET	 0x0f
 #define CONTROL_FAIL_NTH 0x10
@@ -176,10 +176,26 @@ static void get_call(struct reader *r, unsigned int version, struct vm_call *cal
 			get_arg(r, &desc->arg[i], version, &call->arg[i]);
 }
 
+/* Header byte 2 says how many words there are, if that many can be; anything else says none. */
+static void get_preamble(struct reader *r, uint8_t n, struct vm_preamble *p)
+{
+	uint8_t nwords = versions[r->version].nwords;
+
+	if (n > nwords)
+		return;
+	while (n-- && r->at < r->end) {
+		uint8_t word = (uint8_t)get(r, 1) % nwords;
+		struct vm_quantity value = get_quantity(r);
+
+		vm_preamble_set(p, word, &value);
+	}
+}
+
 void vm_program_decode(const uint8_t *bytes, size_t len, struct vm_program *prog)
 {
 	struct reader r = { .version = 0 };
 	unsigned int version;
+	uint8_t nwords;
 
 	memset(prog, 0, sizeof(*prog));
 	if (!len)
@@ -191,7 +207,8 @@ void vm_program_decode(const uint8_t *bytes, size_t len, struct vm_program *prog
 		version = VM_BYTES_VERSION;
 	r.version = version;
 	prog->observe = (get(&r, 1) & 3) % VM_OBSERVE_COUNT;
-	get(&r, 2);
+	nwords = (uint8_t)get(&r, 2);
+	get_preamble(&r, nwords, &prog->preamble);
 	while (r.at < r.end && prog->ncalls < VM_PROGRAM_MAX_CALLS)
 		get_call(&r, version, &prog->call[prog->ncalls++]);
 }
@@ -313,13 +330,24 @@ static void put_arg(struct writer *w, const struct vm_arg_desc *desc, const unio
 	}
 }
 
+static void put_preamble(struct writer *w, const struct vm_preamble *p)
+{
+	for (unsigned int word = 0; word < VM_PREAMBLE_COUNT; word++) {
+		if (!vm_preamble_has(p, word))
+			continue;
+		put(w, word, 1);
+		put_quantity(w, &p->value[word]);
+	}
+}
+
 size_t vm_program_encode(const struct vm_program *prog, uint8_t *bytes, size_t cap)
 {
 	struct writer w = { bytes, cap, 0 };
 
 	put(&w, VM_BYTES_VERSION, 1);
 	put(&w, prog->observe, 1);
-	put(&w, 0, 2);
+	put(&w, (uint64_t)__builtin_popcount(prog->preamble.words), 2);
+	put_preamble(&w, &prog->preamble);
 	for (unsigned int i = 0; i < prog->ncalls; i++) {
 		const struct vm_call *call = &prog->call[i];
 		const struct vm_call_desc *desc = vm_call_desc(call->op);

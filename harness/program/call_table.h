@@ -108,6 +108,7 @@ enum vm_withheld vm_call_withheld(const struct vm_syscall *sc, const struct vm_l
 				  const struct vm_range *guard, size_t nguard);
 
 /* ... or if the process, with these capabilities, is allowed to harm the machine with it. */
-bool vm_call_harmful(const struct vm_syscall *sc, uint64_t cap_effective);
+bool vm_call_harmful(const struct vm_syscall *sc, const struct vm_layout *layout,
+		     uint64_t cap_effective);
 
 #endif

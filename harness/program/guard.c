@@ -2,6 +2,7 @@
 /* May a call be made, given what the executor itself needs? */
 #include "harness/program/call_table.h"
 
+#define CAP_IPC_LOCK_BIT  14
 #define CAP_SYS_ADMIN_BIT 21
 
 /* The pages that [addr, addr + len) overlaps, whatever the values. */
@@ -35,9 +36,29 @@ enum vm_withheld vm_call_withheld(const struct vm_syscall *sc, const struct vm_l
 	return VM_PERMITTED;
 }
 
-bool vm_call_harmful(const struct vm_syscall *sc, uint64_t cap_effective)
+/* Bytes that a call may map anew. */
+static uint64_t maps(const struct vm_syscall *sc, const struct vm_layout *layout)
+{
+	switch (sc->op) {
+	case VM_OP_MMAP:
+		return sc->arg[1];
+	case VM_OP_MREMAP:
+		return sc->arg[2];
+	case VM_OP_BRK:
+		return sc->arg[0] > layout->brk_base ? sc->arg[0] - layout->brk_base : 0;
+	default:
+		return 0;
+	}
+}
+
+bool vm_call_harmful(const struct vm_syscall *sc, const struct vm_layout *layout,
+		     uint64_t cap_effective)
 {
 	const struct vm_call_desc *desc = vm_call_desc(sc->op);
 
+	/* no RLIMIT_MEMLOCK bounds what is locked, and with it in memory, then */
+	if (cap_effective >> CAP_IPC_LOCK_BIT & 1 &&
+	    maps(sc, layout) > VM_TOUCH_MAX_PAGES * layout->page_size)
+		return true;
 	return cap_effective >> CAP_SYS_ADMIN_BIT & 1 && desc->harmful && desc->harmful(sc);
 }

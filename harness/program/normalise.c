@@ -56,8 +56,19 @@ static union vm_arg normalise_arg(const struct vm_arg_desc *desc, const union vm
 	return out;
 }
 
+static void normalise_preamble(struct vm_preamble *p)
+{
+	struct vm_preamble was = *p;
+
+	memset(p, 0, sizeof(*p));
+	for (unsigned int word = 0; word < VM_PREAMBLE_COUNT; word++)
+		if (vm_preamble_has(&was, word))
+			vm_preamble_set(p, word, &was.value[word]);
+}
+
 void vm_program_normalise(struct vm_program *prog)
 {
+	normalise_preamble(&prog->preamble);
 	prog->observe %= VM_OBSERVE_COUNT;
 	if (prog->ncalls > VM_PROGRAM_MAX_CALLS)
 		prog->ncalls = VM_PROGRAM_MAX_CALLS;
@@ -97,9 +108,20 @@ static bool arg_equal(enum vm_arg_kind kind, const union vm_arg *a, const union 
 	}
 }
 
+static bool preamble_equal(const struct vm_preamble *a, const struct vm_preamble *b)
+{
+	if (a->words != b->words)
+		return false;
+	for (unsigned int word = 0; word < VM_PREAMBLE_COUNT; word++)
+		if (vm_preamble_has(a, word) && !quantity_equal(&a->value[word], &b->value[word]))
+			return false;
+	return true;
+}
+
 bool vm_program_equal(const struct vm_program *a, const struct vm_program *b)
 {
-	if (a->observe != b->observe || a->ncalls != b->ncalls)
+	if (a->observe != b->observe || a->ncalls != b->ncalls ||
+	    !preamble_equal(&a->preamble, &b->preamble))
 		return false;
 	for (unsigned int i = 0; i < a->ncalls; i++) {
 		const struct vm_call *x = &a->call[i], *y = &b->call[i];

@@ -122,9 +122,41 @@ struct vm_call {
 	union vm_arg arg[VM_CALL_MAX_ARGS];
 };
 
+/*
+ * What a program asks for before its first call (preamble.c). Numbers are the byte format's: append
+ * only. Those from VM_PREAMBLE_MACHINE on are settings of the whole machine.
+ */
+enum vm_preamble_word {
+	VM_PREAMBLE_AS,	     /* RLIMIT_AS: so much more than is mapped at start */
+	VM_PREAMBLE_DATA,    /* RLIMIT_DATA: so much more than the data at start */
+	VM_PREAMBLE_MEMLOCK, /* RLIMIT_MEMLOCK, RLIMIT_STACK */
+	VM_PREAMBLE_STACK,
+	VM_PREAMBLE_IPC_LOCK, /* CAP_*: 0 without, 1 with it */
+	VM_PREAMBLE_SYS_ADMIN,
+	VM_PREAMBLE_SYS_RAWIO,
+	VM_PREAMBLE_MAX_MAP_COUNT, /* vm.*: so many more than the VMAs at start */
+	VM_PREAMBLE_OVERCOMMIT_MEMORY,
+	VM_PREAMBLE_OVERCOMMIT_RATIO,
+	VM_PREAMBLE_NR_HUGEPAGES,
+	VM_PREAMBLE_MMAP_MIN_ADDR,
+	VM_PREAMBLE_SLAB_WAIT, /* failslab, fail_page_alloc: not ignore-gfp-wait */
+	VM_PREAMBLE_PAGE_WAIT,
+	VM_PREAMBLE_PAGE_HIGHMEM, /* not ignore-gfp-highmem */
+	VM_PREAMBLE_PAGE_MIN_ORDER,
+	VM_PREAMBLE_COUNT,
+	VM_PREAMBLE_MACHINE = VM_PREAMBLE_MAX_MAP_COUNT
+};
+
+struct vm_preamble {
+	uint32_t words; /* those that are there, as bits */
+	/* Zero for those that are not. What is no length is a number in .pages. */
+	struct vm_quantity value[VM_PREAMBLE_COUNT];
+};
+
 struct vm_program {
 	uint8_t observe; /* enum vm_observe */
 	uint8_t ncalls;
+	struct vm_preamble preamble;
 	struct vm_call call[VM_PROGRAM_MAX_CALLS];
 };
 
@@ -169,6 +201,41 @@ uint64_t vm_addr_value(const struct vm_addr *addr, const struct vm_layout *layou
 /* The run-time form of a call. */
 struct vm_syscall vm_call_resolve(const struct vm_call *call, const struct vm_layout *layout,
 				  const uint64_t names[VM_NAME_SLOTS]);
+
+/* ---- preamble.c ---- */
+
+enum vm_preamble_kind {
+	VM_PREAMBLE_MORE,    /* a length on top of what there is at start; may be negative */
+	VM_PREAMBLE_LENGTH,  /* a length */
+	VM_PREAMBLE_CAP,     /* 0 or 1 */
+	VM_PREAMBLE_COUNTED, /* a number on top of what there is at start; may be negative */
+	VM_PREAMBLE_NUMBER,  /* a number from 0 to .max */
+};
+
+struct vm_preamble_desc {
+	const char *group, *name; /* as in text: "rlimit", "as" */
+	enum vm_preamble_kind kind;
+	int32_t max; /* of a number, or of the size of a COUNTED one */
+};
+
+/* The row of a word; below VM_PREAMBLE_COUNT. */
+const struct vm_preamble_desc *vm_preamble_desc(unsigned int word);
+
+static inline bool vm_preamble_has(const struct vm_preamble *p, unsigned int word)
+{
+	return p->words >> word & 1;
+}
+
+/* Put a word in, its value brought into the range that it may have; or take it out. */
+void vm_preamble_set(struct vm_preamble *p, unsigned int word, const struct vm_quantity *value);
+void vm_preamble_clear(struct vm_preamble *p, unsigned int word);
+
+/*
+ * What a word means where `base` is there at start (ignored by words that are no such sum): bytes,
+ * or a number. What would be negative is 0.
+ */
+uint64_t vm_preamble_value(const struct vm_preamble *p, unsigned int word, uint64_t base,
+			   const struct vm_layout *layout);
 
 /* ---- bytes.c: the format of engines; docs/program-format.md ---- */
 
@@ -271,6 +338,9 @@ size_t vm_text_print(const struct vm_program *prog, char *buf, size_t cap);
  * in hex.
  */
 size_t vm_text_print_call(const struct vm_call *call, char *buf, size_t cap);
+/* The same for the line of one word of a preamble that is there. */
+size_t vm_text_print_preamble(const struct vm_preamble *p, unsigned int word, char *buf,
+			      size_t cap);
 size_t vm_text_print_syscall(const struct vm_syscall *sc, const struct vm_layout *layout, char *buf,
 			     size_t cap);
 

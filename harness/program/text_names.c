@@ -43,7 +43,8 @@ static bool is_reserved(const char *word, size_t len)
 		"page",	   "pages",	"task",	     "to",	"from",	    "hint",	"ok",
 		"mapped",  "unmapped",	"shared",    "private", "sealed",   "unsealed", "zero",
 		"changed", "untouched", "deviation", "note",	"withheld", "full",	"maps",
-		"end",	   "vmas",	"has",	     "lacks"
+		"end",	   "vmas",	"has",	     "lacks",	"rlimit",   "cap",	"sysctl",
+		"fault",   "keep",	"drop"
 	};
 	uint64_t prot;
 	size_t digits = 1;

@@ -496,6 +496,7 @@ static bool parse_observe(struct vm_parser *p)
 static bool parse_line(struct vm_parser *p, bool first)
 {
 	const char *where;
+	bool ok;
 
 	vm_scan_blanks(p);
 	where = p->at;
@@ -504,6 +505,8 @@ static bool parse_line(struct vm_parser *p, bool first)
 			return parse_observe(p);
 		return vm_scan_expected(p, where, "a call (observe is for the first line)");
 	}
+	if (vm_parse_preamble(p, &ok))
+		return ok;
 	if (vm_scan_accept(p, "expect"))
 		return vm_parse_state(p);
 	return parse_call(p);

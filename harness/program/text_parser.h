@@ -65,6 +65,14 @@ bool vm_names_define(struct vm_parser *p, size_t len, uint8_t *slot);
 /* The slot of a name, 0 if there is none of that name. */
 uint8_t vm_names_find(const struct vm_parser *p, const char *name, size_t len);
 
+/* ---- text_preamble.c ---- */
+
+/*
+ * A line of the preamble, if the word at the cursor begins one. False if it does not (the cursor
+ * stays); else *ok says whether it could be parsed.
+ */
+bool vm_parse_preamble(struct vm_parser *p, bool *ok);
+
 /* ---- text_expect.c ---- */
 
 /* What follows `=>`, for call `call`. */

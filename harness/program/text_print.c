@@ -405,6 +405,50 @@ size_t vm_text_print_syscall(const struct vm_syscall *sc, const struct vm_layout
 	return o.len;
 }
 
+/* The value of a word of the preamble: `+4 pages`, `2pmd`, `keep`, `+3`, `1`. */
+static void add_preamble_value(struct out *o, const struct vm_quantity *q, bool sum)
+{
+	bool minus = q->task	? q->task < 0
+		     : q->pud	? q->pud < 0
+		     : q->pmd	? q->pmd < 0
+		     : q->pages ? q->pages < 0
+				: q->bytes < 0;
+
+	if (sum && !minus)
+		add(o, "+");
+	add_quantity(o, q);
+	if (only_pages(q))
+		add(o, q->pages == 1 || q->pages == -1 ? " page" : " pages");
+}
+
+static void add_preamble_line(struct out *o, const struct vm_preamble *p, unsigned int word)
+{
+	const struct vm_preamble_desc *desc = vm_preamble_desc(word);
+	const struct vm_quantity *q = &p->value[word];
+
+	if (desc->kind == VM_PREAMBLE_CAP) {
+		add(o, "%s %s %s", desc->group, q->pages ? "keep" : "drop", desc->name);
+		return;
+	}
+	add(o, "%s %s ", desc->group, desc->name);
+	if (desc->kind == VM_PREAMBLE_COUNTED)
+		add(o, "%+d", q->pages);
+	else if (desc->kind == VM_PREAMBLE_NUMBER)
+		add(o, "%d", q->pages);
+	else
+		add_preamble_value(o, q, desc->kind == VM_PREAMBLE_MORE);
+}
+
+size_t vm_text_print_preamble(const struct vm_preamble *p, unsigned int word, char *buf, size_t cap)
+{
+	struct out o = { .buf = buf, .cap = cap };
+
+	if (cap)
+		buf[0] = '\0';
+	add_preamble_line(&o, p, word);
+	return o.len;
+}
+
 size_t vm_text_print(const struct vm_program *prog, char *buf, size_t cap)
 {
 	static const char *const observe[VM_OBSERVE_COUNT] = { "full", "maps", "end" };
@@ -414,6 +458,12 @@ size_t vm_text_print(const struct vm_program *prog, char *buf, size_t cap)
 		buf[0] = '\0';
 	if (prog->observe != VM_OBSERVE_FULL)
 		add(&o, "observe %s\n", observe[prog->observe]);
+	for (unsigned int word = 0; word < VM_PREAMBLE_COUNT; word++) {
+		if (!vm_preamble_has(&prog->preamble, word))
+			continue;
+		add_preamble_line(&o, &prog->preamble, word);
+		add(&o, "\n");
+	}
 	for (unsigned int i = 0; i < prog->ncalls; i++) {
 		add_call(&o, &prog->call[i]);
 		add(&o, "\n");

@@ -285,7 +285,7 @@ static int take_trace(struct vm_target *t, const struct vm_frame *f, struct requ
 	vm_get_fixed(&r, 3);
 	exit_value = (int32_t)(uint32_t)vm_get_fixed(&r, 4);
 	finish(t, request, id, trace, exit, exit_value);
-	if (r.bad || exit > VM_EXIT_LOG_FULL)
+	if (r.bad || exit >= VM_EXIT_COUNT)
 		snprintf(why, sizeof(why), "unknown kind of exit");
 	else if (!vm_events_decode(r.at, (size_t)(r.end - r.at), trace, why, sizeof(why)))
 		return 1;

@@ -116,15 +116,6 @@ static bool encode_section(enum section section, const struct vm_trace *trace, u
 	}
 }
 
-/* What has nothing of version 3 is readable by those that know version 2. */
-static uint32_t version_of(const struct vm_trace *trace)
-{
-	for (uint32_t i = 0; i < trace->nevents; i++)
-		if (trace->event[i].cover.nedges || trace->event[i].cover.ncompares)
-			return VM_TRACE_VERSION;
-	return 2;
-}
-
 size_t vm_trace_encode(const struct vm_trace *trace, uint8_t *buf, size_t cap)
 {
 	size_t at = PREFIX_BYTES, len;
@@ -132,7 +123,7 @@ size_t vm_trace_encode(const struct vm_trace *trace, uint8_t *buf, size_t cap)
 	if (cap < PREFIX_BYTES)
 		return 0;
 	memcpy(buf, MAGIC, MAGIC_BYTES);
-	vm_put_fixed(buf + MAGIC_BYTES, version_of(trace), 4);
+	vm_put_fixed(buf + MAGIC_BYTES, VM_TRACE_VERSION, 4);
 	for (unsigned int s = 0; s < SECTION_COUNT; s++) {
 		if (cap - at < HEADER_BYTES)
 			return 0;
@@ -239,7 +230,7 @@ static bool decode_exit(const struct part *part, struct vm_trace *trace)
 
 	trace->exit = vm_get_byte(&r);
 	trace->exit_value = vm_get_int32(&r);
-	return !r.bad && r.at == r.end && trace->exit <= VM_EXIT_LOG_FULL;
+	return !r.bad && r.at == r.end && trace->exit < VM_EXIT_COUNT;
 }
 
 static bool decode(const struct container *c, struct vm_trace *trace)

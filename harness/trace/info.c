@@ -17,22 +17,37 @@ static const size_t number_at[] = {
 };
 #define NUMBERS (sizeof(number_at) / sizeof(number_at[0]))
 
-/* More than any info takes: five texts, the numbers, two ids, two counts, guards and own VMAs. */
+/* Numbers at the end, which infos of older versions do not have: append only, as above. */
+static const struct {
+	size_t at;
+	uint64_t without; /* the value where it is missing */
+} later[] = {
+	{ AT(rlimit_max_as), UINT64_MAX },
+	{ AT(rlimit_max_data), UINT64_MAX },
+	{ AT(rlimit_max_memlock), UINT64_MAX },
+	{ AT(rlimit_max_stack), UINT64_MAX },
+	{ AT(cap_permitted), 0 },
+	{ AT(data_segment), UINT64_MAX },
+	{ AT(lsm_min_addr), UINT64_MAX },
+};
+#define LATER (sizeof(later) / sizeof(later[0]))
+
+/* More than any info takes: five texts, the numbers, two ids, three counts, guards and own VMAs. */
 #define INFO_BYTES_MAX                                                                             \
-	(5 + 16 + 96 + 128 + 16 + 32 + VM_VARINT_MAX * (NUMBERS + 4 + 2 * VM_MAX_GUARD) +          \
+	(5 + 16 + 96 + 128 + 16 + 32 + VM_VARINT_MAX * (NUMBERS + LATER + 5 + 2 * VM_MAX_GUARD) +  \
 	 VM_VMA_BYTES_MAX * VM_MAX_OWN)
 
-static uint64_t get_number(const struct vm_target_info *info, size_t i)
+static uint64_t get_number(const struct vm_target_info *info, size_t at)
 {
 	uint64_t value;
 
-	memcpy(&value, (const char *)info + number_at[i], sizeof(value));
+	memcpy(&value, (const char *)info + at, sizeof(value));
 	return value;
 }
 
-static void set_number(struct vm_target_info *info, size_t i, uint64_t value)
+static void set_number(struct vm_target_info *info, size_t at, uint64_t value)
 {
-	memcpy((char *)info + number_at[i], &value, sizeof(value));
+	memcpy((char *)info + at, &value, sizeof(value));
 }
 
 static uint8_t *put_text(uint8_t *p, const char *text, size_t size)
@@ -73,7 +88,7 @@ static uint8_t *put_info(uint8_t *p, const struct vm_target_info *info)
 	p = put_text(p, info->machine, sizeof(info->machine));
 	p = put_text(p, info->inject, sizeof(info->inject));
 	for (size_t i = 0; i < NUMBERS; i++)
-		p = vm_put_varint(p, get_number(info, i));
+		p = vm_put_varint(p, get_number(info, number_at[i]));
 	p = vm_put_varint(p, info->uid);
 	p = vm_put_varint(p, info->gid);
 	p = vm_put_varint(p, nguard);
@@ -86,6 +101,9 @@ static uint8_t *put_info(uint8_t *p, const struct vm_target_info *info)
 		p = vm_put_vma(p, &info->own[i], prev_end);
 		prev_end = info->own[i].end;
 	}
+	p = vm_put_varint(p, LATER);
+	for (size_t i = 0; i < LATER; i++)
+		p = vm_put_varint(p, get_number(info, later[i].at));
 	return p;
 }
 
@@ -126,6 +144,15 @@ static void get_own(struct vm_reader *r, struct vm_target_info *info)
 	}
 }
 
+/* How many there are, and they; nothing at all in an old info. */
+static void get_later(struct vm_reader *r, struct vm_target_info *info)
+{
+	uint64_t n = !r->bad && r->at < r->end ? vm_get_limited(r, LATER) : 0;
+
+	for (size_t i = 0; i < LATER; i++)
+		set_number(info, later[i].at, i < n ? vm_get_varint(r) : later[i].without);
+}
+
 void vm_info_find_heap(struct vm_target_info *info)
 {
 	info->layout.brk_base = 0;
@@ -149,7 +176,7 @@ int vm_info_decode(const uint8_t *buf, size_t len, struct vm_target_info *info)
 	get_text(r, info->machine, sizeof(info->machine));
 	get_text(r, info->inject, sizeof(info->inject));
 	for (size_t i = 0; i < NUMBERS; i++)
-		set_number(info, i, vm_get_varint(r));
+		set_number(info, number_at[i], vm_get_varint(r));
 	info->uid = (uint32_t)vm_get_limited(r, UINT32_MAX);
 	info->gid = (uint32_t)vm_get_limited(r, UINT32_MAX);
 	info->nguard = (uint32_t)vm_get_limited(r, VM_MAX_GUARD);
@@ -161,6 +188,7 @@ int vm_info_decode(const uint8_t *buf, size_t len, struct vm_target_info *info)
 	if (!layout_valid(&info->layout))
 		r->bad = true;
 	get_own(r, info);
+	get_later(r, info);
 	vm_info_find_heap(info);
 	if (!r->bad && r->at == r->end)
 		return 0;

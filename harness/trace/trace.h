@@ -12,7 +12,8 @@
 #include "harness/snapshot/snapshot.h"
 #include "harness/trace/cover.h"
 
-#define VM_TRACE_VERSION 3 /* 2: VM_SEEN_TOTALS; 3: records of more, VM_REC_MORE */
+/* 2: VM_SEEN_TOTALS; 3: records of more, VM_REC_MORE; preambles, and what they rest on */
+#define VM_TRACE_VERSION 3
 #define VM_MAX_OWN	 32
 #define VM_MAX_GUARD	 8
 
@@ -31,6 +32,8 @@
 #define VM_HAS_ANON_NAME     (1ull << 11) /* CONFIG_ANON_VMA_NAME */
 #define VM_HAS_THP	     (1ull << 12) /* MAP_STACK gives VM_NOHUGEPAGE: 6.7, with THP */
 #define VM_HAS_KCOV	     (1ull << 13) /* kcov can be asked what a call went through */
+#define VM_NO_RLIMIT_DATA    (1ull << 14) /* mappings are not held to it: ignore_rlimit_data */
+#define VM_IS_WHOLE_MACHINE  (1ull << 15) /* preambles may change settings of the machine */
 /* What madvise knows: asked for with length 0, before anything else is looked at. */
 #define VM_HAS_MADV_HUGEPAGE  (1ull << 24) /* ... and nohugepage, collapse */
 #define VM_HAS_MADV_MERGEABLE (1ull << 25) /* ... and unmergeable */
@@ -57,6 +60,13 @@ struct vm_target_info {
 	uint64_t total_pages; /* RAM + swap: the heuristic overcommit limit */
 	uint64_t rlimit_as, rlimit_data, rlimit_memlock, rlimit_stack; /* bytes; UINT64_MAX: none */
 	uint64_t cap_effective;
+	/* Version 3 of the trace; before, what an unprivileged process without limits has. */
+	uint64_t rlimit_max_as, rlimit_max_data, rlimit_max_memlock, rlimit_max_stack;
+	uint64_t cap_permitted;
+	/* Bytes that brk() holds to RLIMIT_DATA at brk_base (check_data_rlimit()); UINT64_MAX: not
+	 * known. */
+	uint64_t data_segment;
+	uint64_t lsm_min_addr; /* CONFIG_LSM_MMAP_MIN_ADDR; UINT64_MAX: not known */
 	uint32_t uid, gid;
 	char inject[32]; /* the injected fault, or "" */
 	uint32_t nguard; /* ranges that no call may touch (vm_call_withheld) */
@@ -114,6 +124,8 @@ enum vm_exit {
 	VM_EXIT_TIMEOUT,  /* it did not end in time and was killed */
 	VM_EXIT_STUCK,	  /* it could not even be killed */
 	VM_EXIT_LOG_FULL, /* the log had no room for what it saw */
+	VM_EXIT_SKIPPED,  /* not run: its preamble asks for what cannot be given here */
+	VM_EXIT_COUNT
 };
 
 /* START and END, and another END for each pair of fork and end. */

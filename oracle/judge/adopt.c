@@ -223,7 +223,8 @@ void vm_begin(struct vm_judge *j, const struct vm_event *start)
 			.object = object,
 			.anon = VM_NO_OBJECT,
 			/* locks are not inherited: mm_init(), dup_mmap() */
-			.flags_maybe = VM_TRACKED_FLAGS & ~VM_LOCK_FLAGS,
+			.flags_maybe = VM_TRACKED_FLAGS & ~(VM_LOCK_FLAGS | VM_BIT(VM_FLAG_GD)),
+			.flags = v->kind == VM_KIND_STACK ? VM_BIT(VM_FLAG_GD) : 0,
 			.prot = v->mode & (VM_MODE_R | VM_MODE_W | VM_MODE_X),
 			.shared = !!(v->mode & VM_MODE_S),
 			.sealed = VM_MAYBE,

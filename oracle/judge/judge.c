@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "oracle/judge/judge.h"
+#include "harness/trace/preamble.h"
 #include "oracle/state/process.h"
 
 #include <stdio.h>
@@ -59,7 +60,8 @@ static void judge_survival(struct vm_judge *j)
 		j->e && j->e->kind == VM_EVENT_CALL ? vm_call_desc(j->e->sc.op)->name : "program";
 	struct vm_verdict *v;
 
-	if (t->exit == VM_EXIT_DONE || t->exit == VM_EXIT_LOG_FULL || t->exit == VM_EXIT_STATUS)
+	if (t->exit == VM_EXIT_DONE || t->exit == VM_EXIT_LOG_FULL || t->exit == VM_EXIT_STATUS ||
+	    t->exit == VM_EXIT_SKIPPED)
 		return;
 	v = vm_report(j, VM_VIOLATION, "survival", survival_basis);
 	if (!v)
@@ -241,6 +243,11 @@ void vm_judge(const struct vm_trace *trace, const struct vm_judge_options *opt,
 			      .work = &scratch->state[3],
 			      .parent = &scratch->state[4] };
 
+	if (trace->prog.preamble.words) {
+		scratch->info = trace->info;
+		vm_preamble_overlay(&trace->prog, &scratch->info);
+		j.info = &scratch->info;
+	}
 	out->nverdicts = out->nfeatures = 0;
 	out->worst = VM_OK;
 	memset(out->call, 0, trace->nevents * sizeof(out->call[0]));

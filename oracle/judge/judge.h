@@ -14,6 +14,7 @@ struct vm_judge_scratch {
 	struct vm_outcomes outcomes, more;
 	struct vm_run run[2][VM_STATE_MAX_AREAS];
 	struct vm_past past;
+	struct vm_target_info info; /* of a program that has a preamble: as that makes it */
 };
 
 struct vm_judge {

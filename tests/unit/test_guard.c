@@ -274,9 +274,35 @@ static void test_madvise(void **state)
 	PERMITTED(MADVISE, 20 * P, 1ull << 40, MADV_DONTNEED, 0, 0);
 	/* only the low 32 bits are the advice */
 	TOO_MUCH(MADVISE, 20 * P, 257 * P, 1ull << 32 | MADV_POPULATE_WRITE, 0, 0);
-	assert_true(vm_call_harmful(&poison, UINT64_MAX));
-	assert_false(vm_call_harmful(&poison, 0));
-	assert_false(vm_call_harmful(&cold, UINT64_MAX));
+	assert_true(vm_call_harmful(&poison, &layout, UINT64_MAX));
+	assert_false(vm_call_harmful(&poison, &layout, 0));
+	assert_false(vm_call_harmful(&cold, &layout, UINT64_MAX));
+}
+
+/* With CAP_IPC_LOCK no limit bounds what is locked, so what may be mapped is bounded. */
+static void test_unlimited_locks(void **state)
+{
+	const uint64_t lock = 1ull << 14;
+	struct vm_syscall sc = { .op = VM_OP_MMAP, .arg = { 20 * P, 256 * P } };
+
+	(void)state;
+	assert_false(vm_call_harmful(&sc, &layout, lock));
+	sc.arg[1]++;
+	assert_true(vm_call_harmful(&sc, &layout, lock));
+	assert_false(vm_call_harmful(&sc, &layout, ~lock & ~(1ull << 21)));
+	sc = (struct vm_syscall){ .op = VM_OP_MREMAP, .arg = { 0, P, 257 * P } };
+	assert_true(vm_call_harmful(&sc, &layout, lock));
+	sc.arg[2] = 256 * P;
+	assert_false(vm_call_harmful(&sc, &layout, lock));
+	sc = (struct vm_syscall){ .op = VM_OP_BRK, .arg = { layout.brk_base + 257 * P } };
+	assert_true(vm_call_harmful(&sc, &layout, lock));
+	sc.arg[0] -= P;
+	assert_false(vm_call_harmful(&sc, &layout, lock));
+	sc.arg[0] = 0;
+	assert_false(vm_call_harmful(&sc, &layout, lock));
+	/* what is mapped may be as long as it likes, and be given back */
+	sc = (struct vm_syscall){ .op = VM_OP_MUNMAP, .arg = { 0, 1ull << 40 } };
+	assert_false(vm_call_harmful(&sc, &layout, lock));
 }
 
 int main(void)
@@ -295,6 +321,7 @@ int main(void)
 		cmocka_unit_test(test_touch_of_too_much),
 		cmocka_unit_test(test_locks),
 		cmocka_unit_test(test_footprint_is_proper),
+		cmocka_unit_test(test_unlimited_locks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

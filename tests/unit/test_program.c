@@ -119,6 +119,48 @@ static void test_every_byte_means_something(void **state)
 }
 
 /* A word by its number, any other number behind 0x80; numbers beyond the words wrap. */
+static void test_preamble_bytes(void **state)
+{
+	(void)state;
+	/* Version 1 has none. */
+	ASSERT_DECODES("munmap p0+1\n", 1, 0, 1, 0, 1, 0, 0, 0, 1);
+	ASSERT_DECODES("rlimit as +4 pages\nmunmap p0+1\n", 2, 0, 1, 0, 0, 4, 1, 0, 0, 0, 1);
+	/* Any order, the last of several, numbers brought into range; words wrap. */
+	ASSERT_DECODES("rlimit as -1 page\nrlimit memlock 2pmd\ncap keep sys_admin\n", 2, 0, 4, 0,
+		       5, 7, 0, 9, 16, 0x7f, 2, 0x84, 2);
+	ASSERT_DECODES("sysctl max_map_count -3\nsysctl overcommit_memory 2\n", 2, 0, 2, 0, 8, 5, 7,
+		       0x7d);
+	ASSERT_DECODES("fault page_min_order 3\n", 2, 0, 1, 0, 15, 0x7f);
+	/* A count that cannot be is none; words that are missing are not there. */
+	ASSERT_DECODES("munmap p0+1\n", 2, 0, 17, 0, 1, 0, 0, 0, 1);
+	ASSERT_DECODES("munmap p0+1\n", 2, 0, 255, 0, 1, 0, 0, 0, 1);
+	ASSERT_DECODES("rlimit data +0 pages\n", 2, 0, 9, 0, 1);
+}
+
+static void test_preamble_value(void **state)
+{
+	struct vm_program p = { 0 };
+	struct vm_quantity q = { .pages = 4 }, less = { .pages = -4 }, huge = { .task = 127 };
+
+	(void)state;
+	vm_preamble_set(&p.preamble, VM_PREAMBLE_AS, &q);
+	vm_preamble_set(&p.preamble, VM_PREAMBLE_MEMLOCK, &q);
+	vm_preamble_set(&p.preamble, VM_PREAMBLE_MAX_MAP_COUNT, &less);
+	vm_preamble_set(&p.preamble, VM_PREAMBLE_DATA, &less);
+	assert_int_equal(vm_preamble_value(&p.preamble, VM_PREAMBLE_AS, 0x10000, &layout), 0x14000);
+	assert_int_equal(vm_preamble_value(&p.preamble, VM_PREAMBLE_MEMLOCK, 9, &layout), 0x4000);
+	assert_int_equal(vm_preamble_value(&p.preamble, VM_PREAMBLE_MAX_MAP_COUNT, 9, &layout), 5);
+	assert_int_equal(vm_preamble_value(&p.preamble, VM_PREAMBLE_MAX_MAP_COUNT, 3, &layout), 0);
+	assert_int_equal(vm_preamble_value(&p.preamble, VM_PREAMBLE_DATA, 0x5000, &layout), 0x1000);
+	assert_int_equal(vm_preamble_value(&p.preamble, VM_PREAMBLE_DATA, 0x3000, &layout), 0);
+	vm_preamble_set(&p.preamble, VM_PREAMBLE_AS, &huge);
+	assert_true(vm_preamble_value(&p.preamble, VM_PREAMBLE_AS, 1ull << 46, &layout) ==
+		    127 * layout.task_size + (1ull << 46));
+	vm_preamble_clear(&p.preamble, VM_PREAMBLE_AS);
+	assert_false(vm_preamble_has(&p.preamble, VM_PREAMBLE_AS));
+	assert_true(vm_preamble_has(&p.preamble, VM_PREAMBLE_DATA));
+}
+
 static void test_choice(void **state)
 {
 	(void)state;
@@ -385,6 +427,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_version_1_keeps_its_meaning),
 		cmocka_unit_test(test_every_byte_means_something),
+		cmocka_unit_test(test_preamble_bytes),
+		cmocka_unit_test(test_preamble_value),
 		cmocka_unit_test(test_choice),
 		cmocka_unit_test(test_empty_input_is_no_call),
 		cmocka_unit_test(test_decoding_stops_after_64_calls),

@@ -124,6 +124,40 @@ static void test_other_spellings(void **state)
 }
 
 /* Other names get the slots whose letters the file does not use. */
+static void test_preamble(void **state)
+{
+	(void)state;
+	assert_identity("observe end\nrlimit as +4 pages\nrlimit data -1 page\nmunmap p0+1\n");
+	assert_identity("rlimit as +1pmd-4+1b\nrlimit memlock 0 pages\nrlimit stack 64 pages\n");
+	assert_identity("rlimit data -1task+1pud\nrlimit memlock -1b\n");
+	assert_identity("cap drop ipc_lock\ncap keep sys_admin\ncap drop sys_rawio\n");
+	assert_identity("sysctl max_map_count +4\nsysctl overcommit_memory 2\n"
+			"sysctl overcommit_ratio 100\nsysctl nr_hugepages 8\n"
+			"sysctl mmap_min_addr 16 pages\n");
+	assert_identity("sysctl max_map_count -1024\n");
+	assert_identity("fault slab_wait 1\nfault page_wait 0\nfault page_highmem 1\n"
+			"fault page_min_order 3\n");
+	/* Any order, with and without the unit. */
+	assert_canonical("cap keep ipc_lock # it may lock\nrlimit as +4\nrlimit data +1pmd\n",
+			 "rlimit as +4 pages\nrlimit data +1pmd\ncap keep ipc_lock\n");
+	assert_error("rlimit as 4", 1, 11,
+		     "expected '+' or '-' and how much more there may be, found '4'");
+	assert_error("rlimit core 0", 1, 8,
+		     "expected a name after rlimit (as, data, memlock, stack), found 'core'");
+	assert_error("rlimit as +4 pages\nrlimit as +5", 2, 8,
+		     "expected each word of the preamble once, found 'as'");
+	assert_error("cap ipc_lock", 1, 5, "expected keep or drop after cap, found 'ipc_lock'");
+	assert_error("cap keep all", 1, 10,
+		     "expected a name after cap (ipc_lock, sys_admin, sys_rawio), found 'all'");
+	assert_error("sysctl overcommit_memory 3", 1, 26, "expected a number 0..2, found 3");
+	assert_error("sysctl max_map_count 3", 1, 22,
+		     "expected '+' or '-' and how many more there may be, found '3'");
+	assert_error("rlimit as +4 pages more", 1, 20,
+		     "expected the end of the line, found 'more'");
+	assert_error("munmap p0\nrlimit as +4", 2, 1,
+		     "expected a call (a preamble stands before the first one), found 'rlimit'");
+}
+
 static void test_names(void **state)
 {
 	(void)state;
@@ -447,7 +481,8 @@ static void check_garbage(const char *text, size_t len)
 }
 
 static const char sample[] =
-	"observe maps\n# a comment\nmmap p0+4 rw anon private fill => ok\n"
+	"observe maps\nrlimit as -2pmd+1b\ncap drop ipc_lock\n# a comment\nmmap p0+4 rw anon "
+	"private fill => ok\n"
 	"let q = mremap p0+4-1b -> p16[2pmd]+6 maymove|fixed fail-nth 3 => 6.12: EFAULT, "
 	"deviation; !6.12: EFAULT, untouched\nexpect !6.12: p16+4 rw private from p16\n"
 	"mprotect q[-1]+0x10b r|0x10\nmseal null[1task]+1 0x1\n";
@@ -551,6 +586,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_canonical_text_is_its_own),
 		cmocka_unit_test(test_other_spellings),
+		cmocka_unit_test(test_preamble),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_fill_after_mmap),
 		cmocka_unit_test(test_what_is_only_text),

@@ -255,7 +255,7 @@ static void test_leaves_room(void **state)
 	assert_false(writer.full);
 }
 
-static void test_files_say_which_version_they_need(void **state)
+static void test_comes_back_from_a_file(void **state)
 {
 	static uint8_t file[LOG_BYTES];
 	size_t len;
@@ -267,10 +267,6 @@ static void test_files_say_which_version_they_need(void **state)
 	assert_int_equal(file[8], 3);
 	assert_int_equal(vm_trace_decode(file, len, &got, err, sizeof(err)), 0);
 	assert_same_cover(&written.event[1].cover, &got.event[1].cover);
-	for (uint32_t i = 0; i < written.nevents; i++)
-		written.event[i].cover = (struct vm_cover){ 0 };
-	assert_true(vm_trace_encode(&written, file, sizeof(file)) > 0);
-	assert_int_equal(file[8], 2);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -286,7 +282,7 @@ int main(void)
 		TEST(test_refuses),
 		TEST(test_every_truncation_and_byte),
 		TEST(test_leaves_room),
-		TEST(test_files_say_which_version_they_need),
+		TEST(test_comes_back_from_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

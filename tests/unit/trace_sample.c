@@ -101,6 +101,12 @@ static void sample_info(struct vm_target_info *info)
 	info->rlimit_memlock = 8 << 20;
 	info->rlimit_stack = 8 << 20;
 	info->cap_effective = 1ull << 40;
+	info->rlimit_max_as = info->rlimit_max_data = UINT64_MAX;
+	info->rlimit_max_memlock = 16 << 20;
+	info->rlimit_max_stack = 9 << 20;
+	info->cap_permitted = 3ull << 40;
+	info->data_segment = 0x12345;
+	info->lsm_min_addr = 4096;
 	info->uid = 65534;
 	info->gid = UINT32_MAX;
 	info->nguard = 1;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "harness/executor/calls/run.h"
+#include "harness/executor/preamble.h"
 #include "harness/snapshot/procfs.h"
 
 int64_t vm_run_exec(int fd, uint8_t call)
@@ -18,6 +19,7 @@ int64_t vm_run_exec(int fd, uint8_t call)
 	snprintf(number, sizeof(number), "%u", call);
 	if (fcntl(fd, F_SETFD, 0))
 		return -errno;
+	vm_preamble_take_back();
 	execve("/proc/self/exe", argv, environment);
 	return -errno;
 }
