@@ -184,7 +184,7 @@ static void test_other_protocol(void **state)
 {
 	(void)state;
 	assert_null(open_fake(FAKE_OLD));
-	assert_said("speaks protocol 77, this vmafuzz 1");
+	assert_said("speaks protocol 77, this vmafuzz 2");
 }
 
 static void test_death_at_start_tells_the_last_words(void **state)
