@@ -24,6 +24,7 @@ int cmd_replay(int argc, char **argv);
 int cmd_judge(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_inject(int argc, char **argv);
+int cmd_triage(int argc, char **argv);
 
 /* One option of a command; a table of them ends with a NULL name. */
 struct cli_option {

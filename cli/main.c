@@ -14,6 +14,7 @@ static const struct {
 	{ "replay", cmd_replay, "run a program again and explain each step" },
 	{ "judge", cmd_judge, "judge stored traces, nothing is run" },
 	{ "show", cmd_show, "programs as text or bytes, pictures of the address space" },
+	{ "triage", cmd_triage, "find the crash reports in a kernel's console log" },
 	{ "inject", cmd_inject, "list the faults that --inject knows" },
 };
 
