@@ -188,6 +188,19 @@ static void note_kaslr(struct vm_console *c, const char *text)
 	c->kaslr_known = true;
 }
 
+/* A new kernel: what the last one did wrong is over. */
+static bool is_boot(const char *text)
+{
+	return !strncmp(text, "Linux version ", 14) || !strncmp(text, "== vmafuzz: ", 12);
+}
+
+static void boot(struct vm_console *c)
+{
+	for (int i = 0; i < CALLERS; i++)
+		close_report(c, &c->caller[i]);
+	c->broken = c->kaslr_known = false;
+}
+
 static void end_line(struct vm_console *c)
 {
 	const struct vm_header *h;
@@ -198,6 +211,8 @@ static void end_line(struct vm_console *c)
 	c->line[c->len] = '\0';
 	c->line_number++;
 	vm_line_parse(c->line, &l);
+	if (is_boot(l.text))
+		boot(c);
 	who = find_caller(c, l.caller);
 	h = vm_header_find(l.text, &message);
 	note_kaslr(c, l.text);

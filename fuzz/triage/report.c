@@ -47,11 +47,12 @@ static void find_place(struct vm_building *b, const char *text)
 
 static void take_message(struct vm_building *b, const struct vm_header *h, const char *message)
 {
-	const char *end = h->until ? strstr(message, h->until) : NULL;
+	const char *end;
 
-	/* `BUG kmalloc-64 (Not tainted): Poison overwritten` */
-	if (h->kind == VM_REPORT_SLAB && h->has)
-		message = strstr(message, h->has) + strlen(h->has);
+	/* `BUG kmalloc-64 (Not tainted): Poison overwritten`, `... type:MM_ANONPAGES val:3` */
+	if (h->kind == VM_REPORT_SLAB || h->kind == VM_REPORT_BAD_MM)
+		message = h->has ? strstr(message, h->has) + strlen(h->has) : message;
+	end = h->until ? strstr(message, h->until) : NULL;
 	vm_line_strip(message, end ? (size_t)(end - message) : strlen(message), b->message,
 		      sizeof(b->message));
 }
@@ -288,7 +289,7 @@ bool vm_building_line(struct vm_building *b, const char *text)
 		b->traced = true;
 		if (ends_here(b, text)) {
 			b->ended = true;
-			return starts(text, " </TASK>");
+			return b->header->end != VM_END_STACK || starts(text, " </TASK>");
 		}
 	} else if (!b->traced && (starts(text, "Call Trace:") || starts(text, "Call trace:"))) {
 		b->tracing = true;
