@@ -66,7 +66,7 @@ check_stateless() {
 		$2 ~ /^\.(data|bss|tdata|tbss)/ && $2 !~ /^\.data\.rel\.ro/ && $3 !~ /^0+$/ { print object, $2 }')
 }
 
-for folder in harness/{program,snapshot,trace,executor,target,kernel} oracle fuzz cli; do
+for folder in harness/{program,snapshot,trace,executor,target,guest,kernel} oracle fuzz cli; do
 	if [ -d "$source_dir/$folder" ]; then
 		check_includes "$folder"
 	fi

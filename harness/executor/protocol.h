@@ -18,6 +18,9 @@ enum vm_frame_type {
 	VM_FRAME_RUN,	    /* host: struct vm_run_request, program bytes */
 	VM_FRAME_TRACE,	    /* executor: struct vm_run_reply, event log bytes */
 	VM_FRAME_ERROR,	    /* executor: one line of text; id 0: the executor cannot go on */
+	VM_FRAME_DIED,	    /* keeper: struct vm_death, one line of text; the request that was
+			       being run when the guest ended. It has been started again. */
+	VM_FRAME_RESTART,   /* host, to a keeper: end the guest and start it again */
 };
 
 struct vm_frame_header {
@@ -42,6 +45,11 @@ struct vm_run_reply {
 	uint8_t exit; /* enum vm_exit */
 	uint8_t pad[3];
 	int32_t exit_value;
+};
+
+struct vm_death {
+	uint32_t hung; /* 1: it did not end but gave no answer */
+	int32_t value; /* exit status, or 128 and a signal */
 };
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* `local`: the executor beside this program; `exec:COMMAND`: whatever a shell command starts. */
+/*
+ * `local`: the executor beside this program; `exec:COMMAND`: whatever a shell command starts;
+ * `qemu:IMAGE`: a keeper, which starts a guest; `keeper:DIR`: the keeper that another process owns.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,9 +13,10 @@
 #include "harness/target/command.h"
 
 #define EXECUTOR "vmafuzz-executor"
+#define KEEPER	 "vmafuzz-keeper"
 
-/* The executor in the folder of the running program. */
-static bool default_path(char *path, size_t size)
+/* A file in the folder of the running program. */
+static bool beside(char *path, size_t size, const char *file)
 {
 	ssize_t n = readlink("/proc/self/exe", path, size - 1);
 	char *slash;
@@ -21,9 +25,9 @@ static bool default_path(char *path, size_t size)
 		return false;
 	path[n] = '\0';
 	slash = strrchr(path, '/');
-	if (!slash || (size_t)(slash + 1 - path) + sizeof(EXECUTOR) > size)
+	if (!slash || (size_t)(slash + 1 - path) + strlen(file) >= size)
 		return false;
-	strcpy(slash + 1, EXECUTOR);
+	strcpy(slash + 1, file);
 	return true;
 }
 
@@ -48,24 +52,32 @@ static void name(struct vm_command *c, const char *command)
 			c->named[i] = '?';
 }
 
+/* Where the file is: `given`, or beside this program; and that it can be run. */
+static int find(char path[PATH_MAX], const char *given, const char *file, const char *what,
+		char *err, size_t errlen)
+{
+	if (given) {
+		snprintf(path, PATH_MAX, "%s", given);
+	} else if (!beside(path, PATH_MAX, file)) {
+		snprintf(err, errlen, "target: cannot tell where %s is: mount /proc", file);
+		return -1;
+	}
+	if (!access(path, X_OK))
+		return 0;
+	snprintf(err, errlen, "target: no %s at %s (%s): build it with ./dev build", what, path,
+		 strerror(errno));
+	return -1;
+}
+
 static int build_local(struct vm_command *c, const struct vm_target_options *opt, char *err,
 		       size_t errlen)
 {
 	char path[PATH_MAX], timeout[16];
 	bool ok;
 
-	if (opt->executor) {
-		snprintf(path, sizeof(path), "%s", opt->executor);
-	} else if (!default_path(path, sizeof(path))) {
-		snprintf(err, errlen, "target: cannot tell where %s is: mount /proc", EXECUTOR);
+	if (find(path, opt->executor, EXECUTOR, "executor", err, errlen))
 		return -1;
-	}
 	name(c, path);
-	if (access(path, X_OK)) {
-		snprintf(err, errlen, "target: no executor at %s (%s): build it with ./dev build",
-			 path, strerror(errno));
-		return -1;
-	}
 	snprintf(timeout, sizeof(timeout), "%u", opt->timeout_ms);
 	ok = add(c, path) && add(c, "--timeout") && add(c, timeout);
 	if (opt->inject && opt->inject[0])
@@ -96,6 +108,61 @@ static int build_exec(struct vm_command *c, const char *command,
 	return -1;
 }
 
+/* The keeper's command line: what it needs to know, and where the executor is. */
+static bool add_keeper(struct vm_command *c, const char *keeper, const char *executor,
+		       const char *spec, const struct vm_target_options *opt)
+{
+	char timeout[16], hello[16];
+	bool ok;
+
+	snprintf(timeout, sizeof(timeout), "%u", opt->timeout_ms);
+	ok = add(c, keeper) && add(c, "--dir") && add(c, c->dir) && add(c, "--executor") &&
+	     add(c, executor) && add(c, "--timeout") && add(c, timeout);
+	if (opt->hello_ms) {
+		snprintf(hello, sizeof(hello), "%u", opt->hello_ms);
+		ok = ok && add(c, "--hello") && add(c, hello);
+	}
+	if (opt->inject && opt->inject[0])
+		ok = ok && add(c, "--inject") && add(c, opt->inject);
+	if (opt->privileged)
+		ok = ok && add(c, "--privileged");
+	return ok && add(c, spec);
+}
+
+static int build_guest(struct vm_command *c, const char *spec, const struct vm_target_options *opt,
+		       char *err, size_t errlen)
+{
+	const char *arm64 = strstr(spec, ",arch=arm64") ? EXECUTOR "-arm64" : EXECUTOR;
+	char keeper[PATH_MAX], executor[PATH_MAX];
+
+	c->what = "the guest";
+	c->hint = "look at it with vmafuzz-keeper --help";
+	/* The keeper has limits of its own, several times over. */
+	c->hello_ms = opt->hello_ms ? (int)opt->hello_ms * 6 : 600000;
+	c->owned = true;
+	name(c, spec);
+	if (find(keeper, NULL, KEEPER, "keeper of guests", err, errlen) ||
+	    find(executor, opt->executor, arm64, "executor", err, errlen) ||
+	    vm_private_dir_make(c->dir, err, errlen))
+		return -1;
+	if (add_keeper(c, keeper, executor, spec, opt))
+		return 0;
+	snprintf(err, errlen, "target: out of memory");
+	return -1;
+}
+
+static int build_connection(struct vm_command *c, const char *dir, char *err, size_t errlen)
+{
+	c->what = "the guest";
+	c->hint = "the `vmafuzz fuzz` that keeps it must be running";
+	c->hello_ms = 600000;
+	name(c, dir);
+	if ((size_t)snprintf(c->dir, sizeof(c->dir), "%s", dir) < sizeof(c->dir))
+		return 0;
+	snprintf(err, errlen, "target: keeper: the path is too long");
+	return -1;
+}
+
 int vm_command_build(struct vm_command *c, const char *spec, const struct vm_target_options *opt,
 		     char *err, size_t errlen)
 {
@@ -113,7 +180,12 @@ int vm_command_build(struct vm_command *c, const char *spec, const struct vm_tar
 		c->hint = "it must start vmafuzz-executor and leave it stdin and stdout";
 		return build_exec(c, spec + 5, opt, err, errlen);
 	}
-	snprintf(err, errlen, "target: unknown target '%s': use local or exec:COMMAND", spec);
+	if (!strncmp(spec, "qemu:", 5))
+		return build_guest(c, spec, opt, err, errlen);
+	if (!strncmp(spec, "keeper:", 7))
+		return build_connection(c, spec + 7, err, errlen);
+	snprintf(err, errlen, "target: unknown target '%s': use local, exec:COMMAND or qemu:IMAGE",
+		 spec);
 	return -1;
 }
 
@@ -121,5 +193,7 @@ void vm_command_free(struct vm_command *c)
 {
 	for (unsigned int i = 0; c->argv[i]; i++)
 		free(c->argv[i]);
+	if (c->owned && c->dir[0])
+		vm_private_dir_remove(c->dir); /* a keeper that was killed leaves it */
 	memset(c, 0, sizeof(*c));
 }

@@ -5,6 +5,8 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -116,10 +118,48 @@ int vm_process_start(struct vm_process *p, char *const argv[])
 	return 0;
 }
 
+static int connect_once(const char *path, int *fd)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+
+	if ((size_t)snprintf(a.sun_path, sizeof(a.sun_path), "%s", path) >= sizeof(a.sun_path))
+		return ENAMETOOLONG;
+	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (*fd < 0)
+		return errno;
+	if (!connect(*fd, (struct sockaddr *)&a, sizeof(a)))
+		return 0;
+	close(*fd);
+	return errno;
+}
+
+int vm_process_connect(struct vm_process *p, const char *path, unsigned int wait_ms)
+{
+	long long until = vm_now_ms() + wait_ms;
+	int error, fd;
+
+	*p = (struct vm_process){ .in = -1, .out = -1, .err = -1, .connected = true };
+	/* One that is being started again is not there yet. */
+	while ((error = connect_once(path, &fd)) && vm_now_ms() < until)
+		nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+	if (error)
+		return error;
+	p->in = fd;
+	p->out = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (p->out >= 0 && set_nonblocking(p->in))
+		return 0;
+	error = errno;
+	close_one(&p->in);
+	close_one(&p->out);
+	return error;
+}
+
 bool vm_process_ended(const struct vm_process *p)
 {
 	siginfo_t info = { .si_pid = 0 };
 
+	if (p->connected)
+		return false;
 	if (!p->pid)
 		return true;
 	/* It stays a zombie, so that its pid and group are not given to others. */
@@ -147,7 +187,7 @@ int vm_process_stop(struct vm_process *p, unsigned int grace_ms)
 	close_one(&p->in);
 	close_one(&p->out);
 	if (!p->pid)
-		return -1;
+		return p->connected ? 0 : -1;
 	wait_end(p, grace_ms);
 	kill(-p->pid, SIGKILL);
 	if (wait_end(p, KILL_MS) && waitpid(p->pid, &status, WNOHANG) != p->pid)

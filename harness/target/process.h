@@ -10,6 +10,7 @@
 struct vm_process {
 	pid_t pid;	  /* 0: none */
 	int in, out, err; /* our ends, not blocking: we write to `in`; -1: closed */
+	bool connected;	  /* not started but connected to; pid is 0 */
 };
 
 /*
@@ -18,12 +19,24 @@ struct vm_process {
  */
 int vm_process_start(struct vm_process *p, char *const argv[]);
 
+/*
+ * No process of ours, but a connection to the unix socket at `path`; retried for wait_ms. Of a
+ * connection nothing but its descriptors can end. 0 or an errno.
+ */
+int vm_process_connect(struct vm_process *p, const char *path, unsigned int wait_ms);
+
+/* Is there a process or a connection? */
+static inline bool vm_process_there(const struct vm_process *p)
+{
+	return p->pid || p->out >= 0;
+}
+
 /* Has it ended (and waits to be reaped)? */
 bool vm_process_ended(const struct vm_process *p);
 
 /*
  * Close its stdin and stdout, give it grace_ms to end, then kill the group, and reap. `err` stays
- * open for its last words. The wait status, or -1 if it cannot be killed.
+ * open for its last words. The wait status, or -1 if it cannot be killed; of a connection 0.
  */
 int vm_process_stop(struct vm_process *p, unsigned int grace_ms);
 

@@ -123,8 +123,8 @@ bool vm_stream_send(struct vm_stream *s, uint16_t type, uint32_t id, const void 
 
 void vm_stream_show_held(struct vm_stream *s)
 {
-	if (s->held[0])
-		fprintf(stderr, "executor: %s\n", s->held);
+	if (s->held[0] && !s->silent)
+		fprintf(stderr, "%s: %s\n", s->who ? s->who : "executor", s->held);
 	s->held[0] = '\0';
 }
 
@@ -198,7 +198,7 @@ static bool synchronise(struct vm_stream *s)
 
 /* The frame at the start of what was read: FRAME, BROKEN, or TIMEOUT when it is not yet complete.
  */
-static enum vm_stream_event parse(struct vm_stream *s, struct vm_frame *frame)
+enum vm_stream_event vm_stream_frame(struct vm_stream *s, struct vm_frame *frame)
 {
 	struct vm_buffer *b = &s->rx;
 	struct vm_reader r;
@@ -240,18 +240,17 @@ static enum vm_stream_event read_more(struct vm_stream *s)
 	return VM_STREAM_CLOSED;
 }
 
-/* Wait for one thing to happen, and do it. TIMEOUT: go on. */
-static enum vm_stream_event pump(struct vm_stream *s, int wait_ms)
+void vm_stream_poll(const struct vm_stream *s, struct pollfd fds[VM_STREAM_FDS])
 {
 	bool writing = s->tx.from < s->tx.to;
-	struct pollfd fds[3] = {
-		{ .fd = s->process->out, .events = POLLIN },
-		{ .fd = s->process->err, .events = POLLIN },
-		{ .fd = writing ? s->process->in : -1, .events = POLLOUT },
-	};
 
-	if (poll(fds, 3, wait_ms) <= 0)
-		return VM_STREAM_TIMEOUT;
+	fds[0] = (struct pollfd){ .fd = s->process->out, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = s->process->err, .events = POLLIN };
+	fds[2] = (struct pollfd){ .fd = writing ? s->process->in : -1, .events = POLLOUT };
+}
+
+enum vm_stream_event vm_stream_ready(struct vm_stream *s, const struct pollfd fds[VM_STREAM_FDS])
+{
 	if (fds[1].revents)
 		read_stderr(s);
 	if (fds[2].revents)
@@ -259,10 +258,19 @@ static enum vm_stream_event pump(struct vm_stream *s, int wait_ms)
 	return fds[0].revents ? read_more(s) : VM_STREAM_TIMEOUT;
 }
 
+/* Wait for one thing to happen, and do it. TIMEOUT: go on. */
+static enum vm_stream_event pump(struct vm_stream *s, int wait_ms)
+{
+	struct pollfd fds[VM_STREAM_FDS];
+
+	vm_stream_poll(s, fds);
+	return poll(fds, VM_STREAM_FDS, wait_ms) > 0 ? vm_stream_ready(s, fds) : VM_STREAM_TIMEOUT;
+}
+
 enum vm_stream_event vm_stream_next(struct vm_stream *s, long long deadline, struct vm_frame *frame)
 {
 	for (;;) {
-		enum vm_stream_event event = parse(s, frame);
+		enum vm_stream_event event = vm_stream_frame(s, frame);
 		long long left;
 
 		if (event != VM_STREAM_TIMEOUT)

@@ -6,6 +6,7 @@
 #ifndef VM_STREAM_H
 #define VM_STREAM_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +32,8 @@ struct vm_stream {
 	 */
 	char held[VM_LINE_MAX], line[VM_LINE_MAX];
 	size_t line_len;
+	const char *who; /* whose stderr it is, for these lines; NULL: "executor" */
+	bool silent;	 /* these lines are not shown; the last one is held all the same */
 };
 
 struct vm_frame {
@@ -47,7 +50,7 @@ enum vm_stream_event {
 	VM_STREAM_BROKEN, /* what comes is no frame */
 };
 
-/* Start on a new process; buffers are kept. */
+/* Start on a new process; buffers, `who` and `silent` are kept. */
 void vm_stream_start(struct vm_stream *s, struct vm_process *process);
 
 /* Free the buffers. */
@@ -60,6 +63,15 @@ bool vm_stream_send(struct vm_stream *s, uint16_t type, uint32_t id, const void 
 /* The next frame, waiting until `deadline` (vm_now_ms()) at most. */
 enum vm_stream_event vm_stream_next(struct vm_stream *s, long long deadline,
 				    struct vm_frame *frame);
+
+/*
+ * For those who wait for several streams: what to poll() for, what to do when it has happened
+ * (TIMEOUT: all well), and the next frame of what was read (TIMEOUT: none is whole).
+ */
+#define VM_STREAM_FDS 3
+void vm_stream_poll(const struct vm_stream *s, struct pollfd fds[VM_STREAM_FDS]);
+enum vm_stream_event vm_stream_ready(struct vm_stream *s, const struct pollfd fds[VM_STREAM_FDS]);
+enum vm_stream_event vm_stream_frame(struct vm_stream *s, struct vm_frame *frame);
 
 /* Show the held line: its writer lives. */
 void vm_stream_show_held(struct vm_stream *s);

@@ -18,6 +18,9 @@
 #define TICK_MS		   200	 /* how often a silent executor is looked at */
 #define DEATH_MS	   300	 /* for one that is about to end to do so */
 #define CLOSE_MS	   1000
+/* Of a keeper, which looks after the guest itself and may have to boot it, several times. */
+#define KEEPER_STALL_MS	  600000
+#define KEEPER_CONNECT_MS 30000
 
 /* A program that was sent and not yet answered. */
 struct request {
@@ -39,6 +42,8 @@ struct vm_target {
 	struct request request[VM_TARGET_MAX_INFLIGHT];
 	long long last_progress; /* vm_now_ms() of the last frame, or of the first submit after
 				    idling */
+	/* Of a guest, else "": its console, and the target's name for other processes. */
+	char console[VM_PRIVATE_DIR_MAX + 8], keeper[VM_PRIVATE_DIR_MAX + 8];
 };
 
 struct message {
@@ -104,16 +109,32 @@ static int say_no_hello(struct vm_target *t, enum vm_stream_event event, const s
 		   t->command.named, t->command.hello_ms / 1000, colon, words);
 }
 
+static int connect_or_start(struct vm_target *t, const struct message *m)
+{
+	const struct vm_command *c = &t->command;
+	bool connect = vm_command_is_kept(c) && !c->owned;
+	char path[VM_PRIVATE_DIR_MAX + 8];
+	int error;
+
+	snprintf(path, sizeof(path), "%s/socket", c->dir);
+	error = connect ? vm_process_connect(&t->process, path, KEEPER_CONNECT_MS)
+			: vm_process_start(&t->process, c->argv);
+	if (error)
+		return SAY(m, "target: cannot %s %s: %s", connect ? "connect to" : "start",
+			   connect ? path : c->argv[0], strerror(error));
+	t->stream.who = vm_command_is_kept(c) ? "guest" : NULL;
+	vm_stream_start(&t->stream, &t->process);
+	return 0;
+}
+
 static int start(struct vm_target *t, const struct message *m)
 {
-	int error = vm_process_start(&t->process, t->command.argv);
 	enum vm_stream_event event;
 	char words[VM_LINE_MAX];
 	struct vm_frame f;
 
-	if (error)
-		return SAY(m, "target: cannot start %s: %s", t->command.argv[0], strerror(error));
-	vm_stream_start(&t->stream, &t->process);
+	if (connect_or_start(t, m))
+		return -1;
 	event = vm_stream_next(&t->stream, vm_now_ms() + t->command.hello_ms, &f);
 	if (event != VM_STREAM_FRAME)
 		return say_no_hello(t, event, m);
@@ -125,6 +146,14 @@ static int start(struct vm_target *t, const struct message *m)
 	vm_process_stop(&t->process, 0);
 	vm_stream_last_words(&t->stream, words);
 	return -1;
+}
+
+static void name_guest(struct vm_target *t)
+{
+	if (!vm_command_is_kept(&t->command))
+		return;
+	snprintf(t->console, sizeof(t->console), "%s/console", t->command.dir);
+	snprintf(t->keeper, sizeof(t->keeper), "keeper:%s", t->command.dir);
 }
 
 struct vm_target *vm_target_open(const char *spec, const struct vm_target_options *opt, char *err,
@@ -142,8 +171,10 @@ struct vm_target *vm_target_open(const char *spec, const struct vm_target_option
 	if (!options.timeout_ms)
 		options.timeout_ms = DEFAULT_TIMEOUT_MS;
 	t->timeout_ms = options.timeout_ms;
-	if (!vm_command_build(&t->command, spec, &options, err, errlen) && !start(t, &m))
+	if (!vm_command_build(&t->command, spec, &options, err, errlen) && !start(t, &m)) {
+		name_guest(t);
 		return t;
+	}
 	vm_target_close(t);
 	return NULL;
 }
@@ -159,11 +190,12 @@ void vm_target_close(struct vm_target *t)
 
 	if (!t)
 		return;
-	if (t->process.pid) {
+	if (vm_process_there(&t->process)) {
 		vm_process_stop(&t->process, CLOSE_MS);
 		vm_stream_last_words(&t->stream, words);
 		if (words[0])
-			fprintf(stderr, "executor: %s\n", words);
+			fprintf(stderr, "%s: %s\n", t->stream.who ? t->stream.who : "executor",
+				words);
 	}
 	vm_stream_free(&t->stream);
 	vm_command_free(&t->command);
@@ -244,7 +276,7 @@ int vm_target_submit(struct vm_target *t, const struct vm_program *prog, uint32_
 
 	if (!r)
 		return SAY(&m, "target: more than %d requests in flight", VM_TARGET_MAX_INFLIGHT);
-	if (!t->process.pid && restart(t, &m))
+	if (!vm_process_there(&t->process) && restart(t, &m))
 		return -1;
 	r->id = id;
 	r->wire_id = ++t->last_wire_id;
@@ -294,6 +326,23 @@ static int take_trace(struct vm_target *t, const struct vm_frame *f, struct requ
 	return 0;
 }
 
+/* A keeper's guest has ended, or hung and was ended, while it ran this program. */
+static int take_notice(struct vm_target *t, const struct vm_frame *f, struct request *request,
+		       uint32_t *id, struct vm_trace *trace, const struct message *m)
+{
+	struct vm_reader r = { .at = f->body, .end = f->body + f->len };
+	uint32_t hung = (uint32_t)vm_get_fixed(&r, 4);
+	int32_t value = (int32_t)(uint32_t)vm_get_fixed(&r, 4);
+	struct vm_frame rest = { .body = r.at, .len = (size_t)(r.end - r.at) };
+	char text[VM_LINE_MAX];
+
+	finish(t, request, id, trace, hung ? VM_EXIT_STUCK : VM_EXIT_STATUS, value);
+	text_of(&rest, text, sizeof(text));
+	(void)SAY(m, "target: %s with program %u in flight %s", t->command.what, *id,
+		  r.bad ? "ended" : text);
+	return 0;
+}
+
 /* As vm_target_wait(), or 2: the frame answers nothing that is in flight. */
 static int take_frame(struct vm_target *t, const struct vm_frame *f, uint32_t *id,
 		      struct vm_trace *trace, const struct message *m)
@@ -301,10 +350,14 @@ static int take_frame(struct vm_target *t, const struct vm_frame *f, uint32_t *i
 	struct request *r = request_by_wire_id(t, f->id);
 	char text[VM_LINE_MAX];
 
+	if (f->type == VM_FRAME_HELLO && vm_command_is_kept(&t->command) && take_hello(t, f, m))
+		return -1;
 	if (!r)
 		return 2;
 	if (f->type == VM_FRAME_TRACE)
 		return take_trace(t, f, r, id, trace, m);
+	if (f->type == VM_FRAME_DIED)
+		return take_notice(t, f, r, id, trace, m);
 	if (f->type != VM_FRAME_ERROR)
 		return 2;
 	finish(t, r, id, trace, VM_EXIT_STATUS, 0);
@@ -350,6 +403,38 @@ static bool is_last_frame(const struct vm_frame *f, char *why, size_t size)
 	return true;
 }
 
+/* A keeper is gone, which says nothing of the programs: ask the next one. As vm_target_wait(). */
+static int take_keeper_death(struct vm_target *t, const char *why, const struct message *m)
+{
+	char words[VM_LINE_MAX];
+
+	vm_process_stop(&t->process, DEATH_MS);
+	vm_stream_last_words(&t->stream, words);
+	if (why[0])
+		return SAY(m, "target: %s cannot go on: %s", t->command.named, why);
+	if (restart(t, m))
+		return -1;
+	fprintf(stderr, "target: the keeper of %s ended and was started again%s%s\n",
+		t->command.named, words[0] ? ": " : "", words);
+	return 2;
+}
+
+/* What has ended is an executor or its keeper. As vm_target_wait(), or 2: go on. */
+static int take_end(struct vm_target *t, bool stalled, const char *why, uint32_t *id,
+		    struct vm_trace *trace, const struct message *m)
+{
+	if (vm_command_is_kept(&t->command))
+		return take_keeper_death(t, why, m);
+	return take_death(t, stalled, why, id, trace, m);
+}
+
+static bool has_stalled(const struct vm_target *t)
+{
+	long long limit = vm_command_is_kept(&t->command) ? KEEPER_STALL_MS : STALL_MS;
+
+	return vm_now_ms() - t->last_progress > limit + (long long)t->timeout_ms * t->inflight;
+}
+
 int vm_target_wait(struct vm_target *t, uint32_t *id, struct vm_trace *trace, char *err,
 		   size_t errlen)
 {
@@ -358,29 +443,25 @@ int vm_target_wait(struct vm_target *t, uint32_t *id, struct vm_trace *trace, ch
 
 	if (!t->inflight)
 		return SAY(&m, "target: no program is in flight");
-	if (!t->process.pid && restart(t, &m))
+	if (!vm_process_there(&t->process) && restart(t, &m))
 		return -1;
 	for (;;) {
 		struct vm_frame f;
 		enum vm_stream_event event = vm_stream_next(&t->stream, vm_now_ms() + TICK_MS, &f);
-		long long silent = vm_now_ms() - t->last_progress;
-		int ret;
+		bool stalled = event == VM_STREAM_TIMEOUT && has_stalled(t);
+		int ret = 2;
 
-		if (event == VM_STREAM_TIMEOUT) {
-			bool stalled = silent > STALL_MS + (long long)t->timeout_ms * t->inflight;
-
-			if (stalled || vm_process_ended(&t->process))
-				return take_death(t, stalled, why, id, trace, &m);
-			vm_stream_show_held(&t->stream);
-			continue;
-		}
 		if (event == VM_STREAM_BROKEN)
 			snprintf(why, sizeof(why), "what it sent is no frame");
-		if (event != VM_STREAM_FRAME || is_last_frame(&f, why, sizeof(why)))
-			return take_death(t, false, why, id, trace, &m);
-		vm_stream_show_held(&t->stream);
-		t->last_progress = vm_now_ms();
-		ret = take_frame(t, &f, id, trace, &m);
+		if (event == VM_STREAM_TIMEOUT && !stalled && !vm_process_ended(&t->process)) {
+			vm_stream_show_held(&t->stream);
+		} else if (event != VM_STREAM_FRAME || is_last_frame(&f, why, sizeof(why))) {
+			ret = take_end(t, stalled, why, id, trace, &m);
+		} else {
+			vm_stream_show_held(&t->stream);
+			t->last_progress = vm_now_ms();
+			ret = take_frame(t, &f, id, trace, &m);
+		}
 		if (ret != 2)
 			return ret;
 	}
@@ -397,4 +478,44 @@ int vm_target_run(struct vm_target *t, const struct vm_program *prog, uint32_t r
 	if (vm_target_submit(t, prog, id, run_flags, err, errlen))
 		return -1;
 	return vm_target_wait(t, &id, trace, err, errlen);
+}
+
+/* ---- guests ---- */
+
+const char *vm_target_console(const struct vm_target *t)
+{
+	return t->console[0] ? t->console : NULL;
+}
+
+const char *vm_target_keeper(const struct vm_target *t)
+{
+	return vm_command_is_kept(&t->command) ? t->keeper : NULL;
+}
+
+int vm_target_reboot(struct vm_target *t, char *err, size_t errlen)
+{
+	struct message m = { err, errlen };
+
+	if (!vm_command_is_kept(&t->command))
+		return SAY(&m, "target: %s is no guest: it cannot be started again",
+			   t->command.named);
+	if (vm_stream_send(&t->stream, VM_FRAME_RESTART, 0, NULL, 0, NULL, 0))
+		return 0;
+	return SAY(&m, "target: out of memory");
+}
+
+int vm_target_tend(struct vm_target *t, char *err, size_t errlen)
+{
+	struct message m = { err, errlen };
+	enum vm_stream_event event;
+	char why[VM_LINE_MAX] = "";
+	struct vm_frame f;
+
+	do
+		event = vm_stream_next(&t->stream, vm_now_ms() + 1, &f);
+	while (event == VM_STREAM_FRAME && !is_last_frame(&f, why, sizeof(why)));
+	vm_stream_show_held(&t->stream);
+	if (event == VM_STREAM_TIMEOUT && !vm_process_ended(&t->process))
+		return 0;
+	return take_keeper_death(t, why, &m) < 0 ? -1 : 0;
 }

@@ -15,7 +15,8 @@ struct vm_target_options {
 	const char *executor; /* path of vmafuzz-executor; NULL: beside the running program */
 	const char *inject;   /* injected fault, or NULL */
 	uint32_t timeout_ms;  /* of one program; 0: 2000 */
-	uint32_t hello_ms;    /* how long an executor may take to start; 0: local 10 s, exec 60 s */
+	uint32_t hello_ms;    /* how long an executor may take to start; 0: local 10 s, exec 60 s,
+				 a guest 90 s a try */
 	bool privileged;      /* keep the caller's user and capabilities (explicit flag only) */
 };
 
@@ -23,8 +24,9 @@ struct vm_target_options {
 #define VM_TARGET_MAX_INFLIGHT 16
 
 /*
- * Start a target: `local`, or `exec:COMMAND` (the protocol over a shell command's stdin and
- * stdout). NULL with one line in err.
+ * Start a target: `local`, `exec:COMMAND` (the protocol over a shell command's stdin and stdout),
+ * `qemu:IMAGE[,option=value...]` (a guest of its own; harness/guest/spec.h), or what
+ * vm_target_keeper() says (the guest that another process has started). NULL with one line in err.
  */
 struct vm_target *vm_target_open(const char *spec, const struct vm_target_options *opt, char *err,
 				 size_t errlen);
@@ -52,5 +54,29 @@ int vm_target_wait(struct vm_target *t, uint32_t *id, struct vm_trace *trace, ch
 /* Submit and wait, with nothing else in flight. As vm_target_wait. */
 int vm_target_run(struct vm_target *t, const struct vm_program *prog, uint32_t run_flags,
 		  struct vm_trace *trace, char *err, size_t errlen);
+
+/* ---- guests ---- */
+
+/*
+ * The file that the guest's console is written to, from all its starts, each begun by a line
+ * "== vmafuzz: the guest is started, run N =="; it only grows, so an offset into it stays good.
+ * NULL: the target has none. It goes when the target is closed.
+ */
+const char *vm_target_console(const struct vm_target *t);
+
+/* A target's name with which other processes may share this guest, or NULL: it is none. */
+const char *vm_target_keeper(const struct vm_target *t);
+
+/*
+ * End the guest and start it again (after a report on its console). Programs in flight, of all who
+ * share it, are run again afterwards. 0, or -1 with err.
+ */
+int vm_target_reboot(struct vm_target *t, char *err, size_t errlen);
+
+/*
+ * For the owner of a guest that others use: listen to the keeper, and start it again should it have
+ * ended. Call it now and then. 0, or -1 with err: there is no guest any more.
+ */
+int vm_target_tend(struct vm_target *t, char *err, size_t errlen);
 
 #endif
