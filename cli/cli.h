@@ -98,7 +98,7 @@ enum {
 /* Rows for commands that run programs. */
 #define CLI_TARGET_OPTIONS                                                                         \
 	{ "target", CLI_OPT_TARGET, "TARGET",                                                      \
-	  "where programs run: local (default), exec:COMMAND" },                                   \
+	  "where programs run: local (default), exec:COMMAND, qemu:IMAGE[,mem=M...]" },            \
 		CLI_JUDGE_OPTIONS,                                                                 \
 		{ "inject", CLI_OPT_INJECT, "FAULT",                                               \
 		  "make the executor behave like a broken kernel (`vmafuzz inject list`)" },       \

@@ -9,7 +9,7 @@
 #include "harness/guest/keeper.h"
 
 #define ATTEMPTS     3
-#define KVM_PROBE_MS 20000 /* a guest that boots with KVM does so in a tenth of it */
+#define KVM_LIMIT_MS 20000 /* a guest that boots with KVM does so in a tenth of it */
 #define LINE_BYTES   512
 
 /* Whether to try KVM; `guess`: it is not known to work. */
@@ -41,9 +41,9 @@ int vm_keeper_boot(struct vm_keeper *k)
 				       err, sizeof(err));
 	}
 	k->up = false;
-	k->deadline = vm_now_ms() + (k->accel_is_guess && k->hello_ms > KVM_PROBE_MS
-					     ? KVM_PROBE_MS
-					     : (long long)k->hello_ms);
+	k->limit_ms =
+		k->accel == VM_ACCEL_KVM && k->hello_ms > KVM_LIMIT_MS ? KVM_LIMIT_MS : k->hello_ms;
+	k->deadline = vm_now_ms() + k->limit_ms;
 	if (ret)
 		vm_keeper_give_up(k, err);
 	return ret;
@@ -88,13 +88,15 @@ void vm_keeper_boot_failed(struct vm_keeper *k, const char *why)
 	}
 	if (hung && ++k->attempt < ATTEMPTS) {
 		fprintf(stderr, "no hello within %u s, starting it again (%u of %d)%s%s\n",
-			k->hello_ms / 1000, k->attempt + 1, ATTEMPTS, why[0] ? ": " : "", why);
+			k->limit_ms / 1000, k->attempt + 1, ATTEMPTS, why[0] ? ": " : "", why);
 		vm_keeper_boot(k);
 		return;
 	}
 	if (hung)
-		snprintf(line, sizeof(line), "it did not come up within %u s, tried %d times%s%s",
-			 k->hello_ms / 1000, ATTEMPTS, why[0] ? ": " : "", why);
+		snprintf(line, sizeof(line), "it did not come up within %u s, tried %d times%s%s%s",
+			 k->limit_ms / 1000, ATTEMPTS,
+			 k->accel == VM_ACCEL_KVM ? " with KVM: leave accel= out" : "",
+			 why[0] ? ": " : "", why);
 	else
 		snprintf(line, sizeof(line), "it ended while it started (%s)%s%s", status,
 			 why[0] ? ": " : "", why);

@@ -40,6 +40,7 @@ struct vm_keeper {
 	const char *dir;     /* private: socket, console, initramfs, lock */
 	char console[PATH_MAX], initramfs[PATH_MAX];
 	unsigned int hello_ms; /* how long a guest may take to boot */
+	unsigned int limit_ms; /* this one, with this accelerator */
 	struct vm_machine machine;
 	int listener;
 	struct vm_client client[VM_KEEPER_CLIENTS];

@@ -11,7 +11,7 @@
 
 #include "harness/guest/spec.h"
 
-#define DEFAULT_MIB 1024
+#define DEFAULT_MIB 2048 /* some programs of the corpus want that much */
 #define MIN_MIB	    128
 #define MAX_MIB	    (1u << 20)
 #define MAX_CPUS    64
