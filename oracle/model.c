@@ -76,7 +76,7 @@ static uint64_t invent(const struct vm_model *m, const struct vm_outcome *o)
 	/* MAP_32BIT has a limit of its own */
 	uint64_t len = o->len, limit = (uint64_t)o->value;
 	uint64_t top = limit ? limit : m->info.layout.task_size - m->info.layout.task_size / 8;
-	uint64_t page = m->info.layout.page_size;
+	uint64_t page = m->info.layout.page_size, gap = VM_STACK_GAP_PAGES * page;
 
 	top &= ~(page - 1);
 	for (uint32_t i = m->state.n; i-- > 0;) {
@@ -85,7 +85,7 @@ static uint64_t invent(const struct vm_model *m, const struct vm_outcome *o)
 		if (a->end <= top && top - a->end >= len)
 			return top - len;
 		if (a->start < top)
-			top = a->start;
+			top = a->start - (vm_area_grows(a) == VM_NO ? 0 : gap);
 	}
 	return top >= len ? top - len : 0;
 }

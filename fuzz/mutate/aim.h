@@ -76,7 +76,8 @@ void vm_aim_mremap(struct vm_mutator *m, struct vm_call *call);
 
 /* ---- aim_memory.c ---- */
 
-/* Now and then, make of an aimed call one that makes, or meets, rarer memory: droppable. */
+/* Now and then, make of an aimed call one that makes, or meets, rarer memory: droppable, or
+ * such that grows down when it is touched below. */
 void vm_aim_memory(struct vm_mutator *m, struct vm_call *call);
 
 /* ---- aim.c ---- */

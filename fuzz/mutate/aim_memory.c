@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "fuzz/mutate/aim.h"
+#include "oracle/state/state.h"
 
 static void put_span(struct vm_mutator *m, struct vm_call *call, struct vm_span s)
 {
@@ -22,10 +23,85 @@ static void make_droppable(struct vm_mutator *m, struct vm_call *call)
 		*flags &= ~(uint64_t)MAP_ANONYMOUS;
 }
 
+/* Where there is room to grow mostly; some just above what was there before. */
+static void make_growing(struct vm_mutator *m, struct vm_call *call)
+{
+	uint64_t *flags = &call->arg[3].bits, ps = m->layout.page_size;
+	struct vm_span s = vm_span_arena(m);
+
+	*flags |= MAP_GROWSDOWN;
+	if (vm_rng_chance(&m->rng, 92)) {
+		*flags = (*flags & ~(uint64_t)MAP_TYPE) | MAP_PRIVATE | MAP_ANONYMOUS;
+		call->arg[4].bits = VM_OBJECT_NONE;
+	}
+	if (call->let || vm_rng_chance(&m->rng, 40))
+		return;
+	s.start += (1 + vm_rng_below(&m->rng, 4)) * 256 * ps;
+	put_span(m, call, s);
+}
+
 static void aim_mmap(struct vm_mutator *m, struct vm_call *call)
 {
-	if (vm_rng_chance(&m->rng, 6))
+	/* mostly in place of plain anonymous memory, not of mappings of objects */
+	if (!(call->arg[3].bits & MAP_ANONYMOUS) && !vm_rng_chance(&m->rng, 5))
+		return;
+	if (vm_rng_chance(&m->rng, 9))
 		make_droppable(m, call);
+	else if (vm_rng_chance(&m->rng, 9))
+		make_growing(m, call);
+}
+
+/* How far below what grows down: a few pages, or around its guard gap, or around RLIMIT_STACK. */
+static uint64_t depth(struct vm_mutator *m, uint64_t len)
+{
+	enum { NEAR, FURTHER, GAP, LIMIT };
+	static const uint8_t weight[] = { 60, 20, 10, 10 };
+	uint64_t ps = m->layout.page_size, most = m->rlimit_stack / ps, pages = len / ps;
+
+	switch (vm_rng_weighted(&m->rng, weight, sizeof(weight))) {
+	case NEAR:
+		return 1 + vm_rng_below(&m->rng, 4);
+	case FURTHER:
+		return 1 + vm_rng_below(&m->rng, 64);
+	case GAP:
+		return VM_STACK_GAP_PAGES - 2 + vm_rng_below(&m->rng, 4);
+	default:
+		if (most > 1u << 20 || most < pages + 2)
+			return 1;
+		return most - pages - 1 + vm_rng_below(&m->rng, 3);
+	}
+}
+
+/* A touch below what grows down. */
+static void aim_touch(struct vm_mutator *m, struct vm_call *call)
+{
+	uint64_t ps = m->layout.page_size, below, len;
+	struct vm_span s;
+
+	if (!vm_rng_chance(&m->rng, 40) || !vm_span_flagged(m, VM_BIT(VM_FLAG_GD), &s))
+		return;
+	below = depth(m, s.len);
+	len = vm_rng_chance(&m->rng, 50) ? 1 : 1 + vm_rng_below(&m->rng, (uint32_t)below + 2);
+	if (len > VM_TOUCH_MAX_PAGES)
+		len = VM_TOUCH_MAX_PAGES;
+	put_span(m, call, (struct vm_span){ s.start - below * ps, len * ps });
+}
+
+/* PROT_GROWSDOWN mostly of what grows; from inside or below. */
+static void aim_mprotect(struct vm_mutator *m, struct vm_call *call)
+{
+	uint64_t ps = m->layout.page_size;
+	struct vm_span s;
+
+	if (!vm_rng_chance(&m->rng, 20) || !vm_span_flagged(m, VM_BIT(VM_FLAG_GD), &s)) {
+		if (vm_rng_chance(&m->rng, 1))
+			call->arg[2].bits |= (1 + vm_rng_below(&m->rng, 3)) * PROT_GROWSDOWN;
+		return;
+	}
+	s.start += (vm_rng_below(&m->rng, (uint32_t)(s.len / ps) + 2) - 1) * ps;
+	s.len = (1 + vm_rng_below(&m->rng, 4)) * ps;
+	put_span(m, call, s);
+	call->arg[2].bits |= vm_rng_chance(&m->rng, 95) ? PROT_GROWSDOWN : PROT_GROWSUP;
 }
 
 /* Advice that droppable memory refuses, or that shows that it is what it is. */
@@ -35,7 +111,7 @@ static void aim_madvise(struct vm_mutator *m, struct vm_call *call)
 					  MADV_DONTDUMP,   MADV_MERGEABLE, MADV_PAGEOUT };
 	struct vm_span s;
 
-	if (!vm_rng_chance(&m->rng, 40) || !vm_span_flagged(m, 1ull << VM_FLAG_DP, &s))
+	if (!vm_rng_chance(&m->rng, 40) || !vm_span_flagged(m, VM_BIT(VM_FLAG_DP), &s))
 		return;
 	put_span(m, call, s);
 	call->arg[2].bits = advice[vm_rng_below(&m->rng, sizeof(advice))];
@@ -46,6 +122,15 @@ void vm_aim_memory(struct vm_mutator *m, struct vm_call *call)
 	switch (call->op) {
 	case VM_OP_MMAP:
 		aim_mmap(m, call);
+		break;
+	case VM_OP_READ:
+	case VM_OP_WRITE:
+	case VM_OP_FILL:
+		aim_touch(m, call);
+		break;
+	case VM_OP_MPROTECT:
+	case VM_OP_PKEY_MPROTECT:
+		aim_mprotect(m, call);
 		break;
 	case VM_OP_MADVISE:
 		aim_madvise(m, call);

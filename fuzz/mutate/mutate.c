@@ -15,6 +15,7 @@ int vm_mutator_init(struct vm_mutator *m, const struct vm_target_info *info,
 		.mmap_min_addr = info->mmap_min_addr,
 		.total_pages = info->total_pages,
 		.rlimit_memlock = info->rlimit_memlock,
+		.rlimit_stack = info->rlimit_stack,
 	};
 	vm_rng_seed(&m->rng, seed);
 	m->model = vm_model_new(info, profile);

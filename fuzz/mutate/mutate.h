@@ -22,7 +22,7 @@ struct vm_mutator {
 	struct vm_model *model;
 	struct vm_layout layout;
 	uint64_t mmap_min_addr;
-	uint64_t total_pages, rlimit_memlock; /* as in vm_target_info */
+	uint64_t total_pages, rlimit_memlock, rlimit_stack; /* as in vm_target_info */
 	/* Ranges that the calls before had, the latest VM_RECENT of nrecent. */
 	struct vm_span recent[VM_RECENT];
 	uint32_t nrecent;

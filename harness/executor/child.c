@@ -28,6 +28,7 @@ struct child {
 	bool compares;	 /* ... what is compared, not where it goes */
 	uint16_t space;	 /* 1 in a forked child, else 0 */
 	uint64_t traced; /* entries of kcov's buffer that belong to the call at hand */
+	uint64_t mapped; /* bytes that the last look has seen */
 	int report[2];	 /* in a forked child: a pipe for what it becomes by exec; else -1 */
 	uint32_t seq;
 	uint64_t names[VM_NAME_SLOTS];
@@ -129,11 +130,25 @@ static bool sets_flags(const struct vm_syscall *sc)
 	       vm_advice_is_flags(vm_advice(sc->arg[2]));
 }
 
+/* Has what was just looked at another size than at the look before? */
+static bool resized(struct child *c)
+{
+	const struct vm_observer *o = &c->area->obs;
+	uint64_t before = c->mapped;
+
+	c->mapped = 0;
+	for (uint32_t i = 0; i < o->nvma; i++)
+		c->mapped += o->vma[i].end - o->vma[i].start;
+	return c->mapped != before;
+}
+
 /* Reading smaps is dear: only where a seal, a lock or a flag may have come, gone or mattered. */
-static bool flags_matter(const struct child *c, const struct vm_event *e)
+static bool flags_matter(const struct child *c, const struct vm_event *e, bool resized)
 {
 	if (!(c->ex->info.features & VM_HAS_SMAPS))
 		return false;
+	if (vm_call_is_touch(e->sc.op)) /* what grows down has grown, with flags and seal */
+		return resized;
 	if (sets_flags(&e->sc))
 		return true;
 	if (e->sc.op == VM_OP_FORK || e->sc.op == VM_OP_END)
@@ -155,7 +170,7 @@ static uint32_t look_after_call(struct child *c, const struct vm_event *e)
 	mask = look_layout(c);
 	if (c->level == VM_OBSERVE_MAPS || !mask)
 		return mask;
-	if (flags_matter(c, e))
+	if (flags_matter(c, e, resized(c)))
 		mask |= vm_observe_flags(o);
 	return mask | vm_observe_contents(o);
 }

@@ -8,6 +8,7 @@
 #include "harness/executor/calls/run.h"
 #include "harness/executor/executor.h"
 #include "harness/executor/inject_advice.h"
+#include "harness/executor/inject_memory.h"
 #include "harness/executor/inject_seal.h"
 
 static uint64_t page_up(const struct vm_executor *ex, uint64_t len)
@@ -335,6 +336,9 @@ void vm_inject_after(const struct vm_executor *ex, struct vm_event *e)
 		break;
 	case VM_INJECT_LOCKS_COUNTED:
 		locks_counted(ex, e);
+		break;
+	case VM_INJECT_STACK_GAP_IGNORED:
+		vm_inject_memory_after(ex, e);
 		break;
 	default:
 		vm_inject_advice_after(ex, e);

@@ -55,6 +55,8 @@ static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
 				  "truncate of an object returns 0 and leaves its size" },
 	[VM_INJECT_DROPPABLE_DUMPED] = { "droppable-dumped",
 					 "MADV_DODUMP of droppable memory returns 0" },
+	[VM_INJECT_STACK_GAP_IGNORED] = { "stack-gap-ignored",
+					  "what grows down grows to anything that it meets" },
 };
 
 const struct vm_inject_desc *vm_inject_desc(size_t fault)

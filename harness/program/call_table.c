@@ -23,6 +23,7 @@ static const struct vm_word mmap_words[] = {
 	{ "noreserve", MAP_NORESERVE },
 	{ "locked", MAP_LOCKED },
 	{ "droppable", VM_MAP_DROPPABLE },
+	{ "growsdown", MAP_GROWSDOWN },
 	{ NULL, 0 },
 };
 
@@ -124,10 +125,9 @@ static const struct vm_word mdwe_words[] = {
 static const struct vm_word no_words[] = { { NULL, 0 } };
 
 /*
- * All bits but those that no rule says enough about: a mapping that grows by itself, huge pages
- * that may not be there, and DAX.
+ * All bits but those that no rule says enough about: huge pages that may not be there, and DAX.
  */
-#define MMAP_LEGAL (UINT32_MAX & ~(uint32_t)(MAP_GROWSDOWN | MAP_HUGETLB | MAP_SYNC))
+#define MMAP_LEGAL (UINT32_MAX & ~(uint32_t)(MAP_HUGETLB | MAP_SYNC))
 
 static uint64_t page_up(uint64_t value, const struct vm_layout *layout)
 {

@@ -87,6 +87,12 @@ const char *vm_choice_name(const struct vm_arg_desc *desc, uint64_t value);
 /* The row of an opcode; op must be below VM_OP_COUNT. */
 const struct vm_call_desc *vm_call_desc(uint8_t op);
 
+/* Is it an access of a program to its memory, and no system call? */
+static inline bool vm_call_is_touch(uint8_t op)
+{
+	return op == VM_OP_READ || op == VM_OP_WRITE || op == VM_OP_FILL;
+}
+
 /* The opcode of a name of `len` characters, or -1. */
 int vm_call_by_name(const char *name, size_t len);
 

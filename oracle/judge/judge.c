@@ -144,11 +144,25 @@ static void swap_states(struct vm_judge *j)
 	j->after = t;
 }
 
+/* What a touch may make grow down is in its range, up to where that began. */
+static void widen_touch(struct vm_judge *j)
+{
+	struct vm_range *range = &j->range[0];
+	const struct vm_state *s = j->before;
+	uint32_t i = vm_state_from(s, range->end - 1);
+
+	if (range->start < range->end && i < s->n && s->area[i].start >= range->end &&
+	    vm_area_grows(&s->area[i]) != VM_NO)
+		range->end = s->area[i].start;
+}
+
 static void judge_call(struct vm_judge *j)
 {
 	struct vm_judged_call *call = &j->out->call[j->event];
 	const struct vm_event *e = j->e;
 	vm_call_desc(e->sc.op)->footprint(&e->sc, &j->info->layout, j->range);
+	if (vm_call_is_touch(e->sc.op))
+		widen_touch(j);
 	if (vm_call_desc(e->sc.op)->whole)
 		j->range[0] = (struct vm_range){ 0, j->info->layout.task_size };
 	j->range[2] = vm_result_range(j);

@@ -15,13 +15,13 @@ static bool errno_of(const struct vm_event *e, int *err)
 static bool chosen_fits(const struct vm_judge *j, const struct vm_outcome *o, uint64_t addr)
 {
 	const struct vm_layout *l = &j->info->layout;
-	uint64_t below = (uint64_t)o->value;
+	uint64_t below = (uint64_t)o->value, gap = VM_STACK_GAP_PAGES * l->page_size;
 
 	if (below && (addr < 1u << 30 || addr + o->len > below))
 		return false;
 	return addr % l->page_size == 0 && o->len <= l->task_size &&
 	       addr <= l->task_size - o->len && addr >= j->info->mmap_min_addr &&
-	       !vm_state_any(j->before, addr, addr + o->len);
+	       vm_state_clear(j->before, addr, addr + o->len, gap) != VM_NO;
 }
 
 static bool result_matches(const struct vm_judge *j, const struct vm_outcome *o)

@@ -129,8 +129,9 @@ void vm_past_add(struct vm_past *p, const struct vm_effect *e, uint64_t chosen)
 	static const uint8_t change[] = {
 		[VM_STEP_UNMAP] = UNMAPPED,    [VM_STEP_MAP] = MAPPED,
 		[VM_STEP_PROTECT] = PROTECTED, [VM_STEP_SEAL] = SEALED,
-		[VM_STEP_EXTEND] = GROWN,      [VM_STEP_DUPLICATE] = DOUBLED,
-		[VM_STEP_FILL] = TOUCHED,      [VM_STEP_WRITE] = TOUCHED,
+		[VM_STEP_GROW] = GROWN,	       [VM_STEP_EXTEND] = GROWN,
+		[VM_STEP_DUPLICATE] = DOUBLED, [VM_STEP_FILL] = TOUCHED,
+		[VM_STEP_WRITE] = TOUCHED,
 	};
 
 	for (uint32_t i = 0; i < e->n; i++) {

@@ -45,6 +45,18 @@ static bool more_is_unlocked(const struct vm_judge *j)
 	       j->e->status == VM_STATUS_DONE && j->after->locks.unlocks_more;
 }
 
+/* A touch below locked memory that grows down, which RLIMIT_MEMLOCK may keep from it. */
+static bool lock_cannot_grow(const struct vm_judge *j)
+{
+	uint64_t page = j->info->layout.page_size;
+	uint64_t at = (j->e->sc.arg[0] & ~(page - 1)) + (uint64_t)j->e->result * page;
+	uint32_t i = vm_state_from(j->before, at);
+	const struct vm_area *above = &j->before->area[i];
+
+	return i < j->before->n && above->start > at && vm_area_grows(above) != VM_NO &&
+	       (above->flags | above->flags_maybe) & VM_BIT(VM_FLAG_LO);
+}
+
 /*
  * mm/mremap.c (6.18): move_vma() adds the new mapping to mm->locked_vm before dontunmap_complete()
  * clears VM_LOCKED of the old one, which is never taken off again: VmLck stays too high, and
@@ -63,6 +75,8 @@ static bool lost_locks_are_counted(const struct vm_judge *j)
 	if (op == VM_OP_MMAP || op == VM_OP_MREMAP || op == VM_OP_SHMAT ||
 	    op == VM_OP_REMAP_FILE_PAGES)
 		return e->result == -EAGAIN;
+	if (e->status == VM_STATUS_FAULTED)
+		return lock_cannot_grow(j);
 	if (op == VM_OP_BRK)
 		return (uint64_t)e->result != e->sc.arg[0];
 	return (op == VM_OP_MLOCK || op == VM_OP_MLOCK2) && e->result == -ENOMEM;

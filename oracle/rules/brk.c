@@ -30,9 +30,6 @@ static const struct vm_cause commit = { .text = "commit limit",
 					.basis = "mm/mmap.c do_brk_flags()",
 					.resource = true };
 
-/* stack_guard_gap: 256 pages unless the command line says otherwise. */
-#define GUARD_PAGES 256
-
 /*
  * A page must stay free above the new break; below a mapping that grows down its gap, too. Only the
  * nearest mapping is looked at.
@@ -40,16 +37,14 @@ static const struct vm_cause commit = { .text = "commit limit",
 static enum vm_tri collides(const struct vm_rule *r, uint64_t from, uint64_t to)
 {
 	const struct vm_state *s = r->s;
-	uint64_t page = r->info->layout.page_size, gap = GUARD_PAGES * page;
+	uint64_t page = r->info->layout.page_size, gap = vm_stack_gap(r);
 	uint32_t i = vm_state_from(s, from);
 
 	if (i == s->n || s->area[i].start >= to + page + gap)
 		return VM_NO;
 	if (s->area[i].start < to + page)
 		return VM_YES;
-	return s->area[i].flags_maybe & VM_BIT(VM_FLAG_GD)
-		       ? VM_MAYBE
-		       : vm_is(s->area[i].flags & VM_BIT(VM_FLAG_GD));
+	return vm_area_grows(&s->area[i]);
 }
 
 static void shrink(struct vm_rule *r, uint64_t from, uint64_t to, int64_t now)

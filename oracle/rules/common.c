@@ -22,6 +22,11 @@ bool vm_unaligned(const struct vm_rule *r, uint64_t addr)
 	return addr & ~vm_page_mask(r);
 }
 
+uint64_t vm_stack_gap(const struct vm_rule *r)
+{
+	return VM_STACK_GAP_PAGES * r->info->layout.page_size;
+}
+
 enum vm_tri vm_over_commit(const struct vm_rule *r, uint64_t min_pages, uint64_t max_pages)
 {
 	uint64_t limit = r->info->total_pages;
@@ -82,25 +87,27 @@ static bool may_be_padded(const struct vm_rule *r, uint64_t hint, uint64_t len, 
 	uint64_t pmd = r->info->layout.pmd_size;
 
 	return object != VM_NO_OBJECT && object == r->objects->named[VM_OBJECT_F0] && len >= pmd &&
-	       vm_state_any(r->s, hint + len, hint + len + pmd);
+	       vm_state_clear(r->s, hint + len, hint + len + pmd, vm_stack_gap(r)) != VM_YES;
 }
 
 enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len, uint32_t object)
 {
 	uint64_t low, high, hint = *addr & vm_page_mask(r);
-	uint64_t gap = 256 * r->info->layout.page_size + r->info->layout.pmd_size;
+	uint64_t gap = vm_stack_gap(r) + r->info->layout.pmd_size;
+	enum vm_tri clear;
 
 	/* mm/mmap.c round_hint_to_min() is the caller's; 0 is no hint */
 	if (!hint)
 		return VM_NO;
 	if (len > r->info->layout.task_size || hint > r->info->layout.task_size - len)
 		return VM_NO;
-	if (vm_state_any(r->s, hint, hint + len))
+	clear = vm_state_clear(r->s, hint, hint + len, vm_stack_gap(r));
+	if (clear == VM_NO)
 		return VM_NO;
 	*addr = hint;
 	search_window(r, &low, &high);
-	/* a growing stack above keeps its guard gap; that is only near the top */
-	if (hint + len + gap > high || hint < r->info->mmap_min_addr)
+	/* nor where the executor's stack may have its guard gap */
+	if (hint + len + gap > high || hint < r->info->mmap_min_addr || clear == VM_MAYBE)
 		return VM_MAYBE;
 	return may_be_padded(r, hint, len, object) ? VM_MAYBE : VM_YES;
 }

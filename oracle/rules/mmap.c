@@ -57,6 +57,10 @@ static const struct vm_cause bad_type = { .text = "neither MAP_SHARED nor MAP_PR
 					  .basis = "mm/mmap.c do_mmap()" };
 static const struct vm_cause droppable_locked = { .text = "MAP_DROPPABLE and MAP_LOCKED",
 						  .basis = "mm/mmap.c do_mmap()" };
+static const struct vm_cause grows_shared = {
+	.text = "MAP_GROWSDOWN of other than private anonymous memory",
+	.basis = "mm/mmap.c do_mmap()"
+};
 static const struct vm_cause mdwe = { .text = "PR_SET_MDWE: writable and executable",
 				      .basis = "map_deny_write_exec(); PR_SET_MDWE(2const)" };
 static const struct vm_cause sealed = { .text = "sealed page in the destination",
@@ -115,6 +119,8 @@ static uint64_t new_flags(const struct vm_rule *r, const struct vm_map_request *
 	if (is_droppable(q))
 		flags |= VM_BIT(VM_FLAG_DP) | VM_BIT(VM_FLAG_NR) | VM_BIT(VM_FLAG_WF) |
 			 VM_BIT(VM_FLAG_DD);
+	if (q->flags & MAP_GROWSDOWN)
+		flags |= VM_BIT(VM_FLAG_GD);
 	if (q->flags & MAP_STACK && r->info->features & VM_HAS_THP)
 		flags |= VM_BIT(VM_FLAG_NH);
 	if (q->flags & MAP_NORESERVE && r->info->overcommit_memory != 2)
@@ -169,9 +175,12 @@ static bool low_only(const struct vm_rule *r, const struct vm_map_request *q)
 /* As vm_hint_taken() and vm_no_room(), for MAP_32BIT: arch_get_unmapped_area(). */
 static enum vm_tri low_hint_taken(const struct vm_rule *r, uint64_t hint, uint64_t len)
 {
-	if (!hint || len > LOW_END || hint > LOW_END - len || vm_state_any(r->s, hint, hint + len))
+	enum vm_tri clear;
+
+	if (!hint || len > LOW_END || hint > LOW_END - len)
 		return VM_NO;
-	return hint < r->info->mmap_min_addr ? VM_MAYBE : VM_YES;
+	clear = vm_state_clear(r->s, hint, hint + len, vm_stack_gap(r));
+	return clear == VM_YES && hint < r->info->mmap_min_addr ? VM_MAYBE : clear;
 }
 
 static enum vm_tri low_no_room(const struct vm_rule *r, uint64_t len)
@@ -253,6 +262,10 @@ static bool check_type(struct vm_rule *r, const struct vm_map_request *q)
 	return vm_fails(r, vm_is(!known), EINVAL, &bad_type) ||
 	       vm_fails(r, vm_is(is_droppable(q) && q->flags & MAP_LOCKED), EINVAL,
 			&droppable_locked) ||
+	       vm_fails(r,
+			vm_is(q->flags & MAP_GROWSDOWN &&
+			      (q->object || q->shared || is_droppable(q))),
+			EINVAL, &grows_shared) ||
 	       vm_fails(r, vm_is(vm_mdwe_refuses(r, mode, mode)), EACCES, &mdwe);
 }
 

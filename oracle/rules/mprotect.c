@@ -129,6 +129,34 @@ static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 	vm_succeeds(r, 0);
 }
 
+/*
+ * PROT_GROWSDOWN: from where the first VMA of the range begins, which must grow down. Where that is
+ * not known, all that may be.
+ */
+static void protect_grown(struct vm_rule *r, uint64_t start, uint64_t end)
+{
+	const struct vm_area *area = r->s->area;
+	uint32_t i = vm_state_from(r->s, start);
+	bool failed = r->failed, more = true;
+	enum vm_tri grows;
+
+	if (vm_stops(r, vm_is(!vm_state_any(r->s, start, end)), ENOMEM, &no_map))
+		return;
+	grows = vm_area_grows(&area[i]);
+	if (vm_stops(r, vm_is(grows == VM_NO), EINVAL, &no_grow) ||
+	    vm_fails(r, grows == VM_MAYBE ? VM_MAYBE : VM_NO, EINVAL, &no_grow))
+		return;
+	for (; more; i--) {
+		more = i && area[i - 1].end == area[i].start && area[i].begins != VM_YES;
+		if (more && area[i].begins == VM_NO)
+			continue;
+		r->failed = failed;
+		r->done.n = 0;
+		r->what = NULL;
+		protect_each(r, area[i].start, end);
+	}
+}
+
 /* Key 0 is every process' where there are keys; others would have to be allocated. */
 static bool key_missing(const struct vm_rule *r)
 {
@@ -157,17 +185,13 @@ void vm_rule_mprotect(struct vm_rule *r)
 	    vm_fails(r, vm_is(prot & ~known), EINVAL, &bad_prot) ||
 	    vm_fails(r, vm_is(key_missing(r)), EINVAL, &no_key))
 		return;
-	if (grows) {
-		/* no mapping here grows; that the range is mapped at its start is looked at first
-		 */
-		bool any = vm_state_any(r->s, start, end), at = vm_state_at(r->s, start) != NULL;
-
-		if (vm_stops(r, vm_is(grows == PROT_GROWSDOWN ? !any : !at), ENOMEM, &no_map))
-			return;
-		vm_fails(r, VM_YES, EINVAL, &no_grow);
+	if (grows == PROT_GROWSDOWN) {
+		protect_grown(r, start, end);
 		return;
 	}
-	if (vm_stops(r, vm_is(!vm_state_at(r->s, start)), ENOMEM, &no_map))
+	/* nothing grows up on x86 */
+	if (vm_stops(r, vm_is(!vm_state_at(r->s, start)), ENOMEM, &no_map) ||
+	    vm_stops(r, vm_is(grows), EINVAL, &no_grow))
 		return;
 	protect_each(r, start, end);
 }

@@ -143,6 +143,9 @@ enum vm_tri vm_no_room(const struct vm_rule *r, uint64_t len);
  */
 enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len, uint32_t object);
 
+/* Bytes below a mapping that grows down which are kept free: stack_guard_gap. */
+uint64_t vm_stack_gap(const struct vm_rule *r);
+
 /* Would growth by `pages` exceed RLIMIT_AS or RLIMIT_DATA? (mm/mmap.c may_expand_vm()) */
 enum vm_tri vm_over_rlimit(const struct vm_rule *r, uint64_t pages);
 

@@ -17,6 +17,24 @@ static const struct vm_cause guarded = {
 };
 static const struct vm_cause past_end = { .text = "page lies past the end of its object",
 					  .basis = "mm/shmem.c shmem_fault(): SIGBUS" };
+static const struct vm_cause cannot_grow = {
+	.text = "below mmap_min_addr, or what grows down was mapped too low",
+	.basis = "mm/mmap.c expand_downwards(): mmap_min_addr, vm_pgoff"
+};
+static const struct vm_cause in_gap = { .text = "growth into the guard gap above a mapping",
+					.basis = "mm/mmap.c expand_downwards(): stack_guard_gap" };
+static const struct vm_cause stack_limit = { .text = "growth beyond RLIMIT_STACK",
+					     .basis = "mm/mmap.c acct_stack_growth()",
+					     .resource = true };
+static const struct vm_cause memlock = { .text = "growth beyond RLIMIT_MEMLOCK",
+					 .basis = "mm/mmap.c acct_stack_growth()",
+					 .resource = true };
+static const struct vm_cause as_limit = { .text = "growth beyond RLIMIT_AS",
+					  .basis = "mm/mmap.c acct_stack_growth()",
+					  .resource = true };
+static const struct vm_cause commit = { .text = "growth beyond the commit limit",
+					.basis = "mm/mmap.c acct_stack_growth()",
+					.resource = true };
 static const struct vm_cause beyond = { .text = "address beyond TASK_SIZE",
 					.basis = "arch fault handler" };
 
@@ -58,6 +76,16 @@ static enum vm_tri allowed(const struct vm_rule *r, const struct vm_area *a)
 	return vm_is(a->prot);
 }
 
+/* Growth comes first among what was done. */
+static uint32_t grown(const struct vm_rule *r)
+{
+	uint32_t n = 0;
+
+	while (n < r->done.n && r->done.step[n].kind == VM_STEP_GROW)
+		n++;
+	return n;
+}
+
 static void touched(struct vm_rule *r, uint64_t start, uint64_t end)
 {
 	struct vm_step step = { .kind = r->sc->op == VM_OP_FILL ? VM_STEP_FILL : VM_STEP_WRITE,
@@ -65,9 +93,95 @@ static void touched(struct vm_rule *r, uint64_t start, uint64_t end)
 				.start = start,
 				.end = end };
 
-	r->done.n = 0;
-	if (r->sc->op != VM_OP_READ && start < end)
+	r->done.n = grown(r);
+	if (r->sc->op == VM_OP_READ || start >= end)
+		return;
+	if (r->done.n == VM_EFFECT_MAX)
+		vm_silent(r, "more steps than fit");
+	else
 		r->done.step[r->done.n++] = step;
+}
+
+/* Is `at` in the guard gap above what is mapped below, which can be accessed and does not grow? */
+static enum vm_tri is_in_gap(const struct vm_rule *r, const struct vm_area *below, uint64_t at)
+{
+	if (!below->prot || at - below->end >= vm_stack_gap(r) || vm_area_grows(below) == VM_YES)
+		return VM_NO;
+	return vm_area_grows(below) == VM_MAYBE ? VM_MAYBE : VM_YES;
+}
+
+/* Would the VMA that begins with area i be too long, if it began at `at`? */
+static enum vm_tri over_stack_limit(const struct vm_rule *r, uint32_t i, uint64_t at)
+{
+	const struct vm_state *s = r->s;
+	uint32_t k = vm_state_vma_next(s, i);
+
+	if (s->area[k - 1].end - at > r->info->rlimit_stack)
+		return VM_YES;
+	while (k < s->n && s->area[k].start == s->area[k - 1].end && s->area[k].begins != VM_YES)
+		k++;
+	return s->area[k - 1].end - at > r->info->rlimit_stack ? VM_MAYBE : VM_NO;
+}
+
+static enum vm_tri over_as_limit(const struct vm_rule *r, uint64_t bytes)
+{
+	if (r->info->rlimit_as == UINT64_MAX)
+		return VM_NO;
+	return bytes > r->info->rlimit_as ? VM_YES : VM_MAYBE;
+}
+
+static enum vm_tri growth_over_memlock(const struct vm_rule *r, const struct vm_area *a,
+				       uint64_t bytes)
+{
+	enum vm_tri over;
+
+	if (!((a->flags | a->flags_maybe) & VM_BIT(VM_FLAG_LO)))
+		return VM_NO;
+	over = vm_over_memlock(r, bytes);
+	return over == VM_YES && a->flags_maybe & VM_BIT(VM_FLAG_LO) ? VM_MAYBE : over;
+}
+
+/*
+ * The page offset would become negative: that of where the VMA was mapped, or is now, if no page
+ * was touched before it moved (copy_vma()).
+ */
+static enum vm_tri below_offset(const struct vm_area *a, uint64_t bytes)
+{
+	return a->off >= bytes ? VM_NO : VM_MAYBE;
+}
+
+/* One reason not to grow. Returns true if it is certain. */
+static bool stays(struct vm_rule *r, enum vm_tri cond, int64_t done, const struct vm_cause *cause)
+{
+	faults(r, cond, done, SIGSEGV, SEGV_MAPERR, cause);
+	return cond == VM_YES;
+}
+
+/*
+ * Nothing is mapped at `at`: if what lies above grows down, it may grow to there, sealed or not.
+ * mm/memory.c lock_mm_and_find_vma() (mm/mmap_lock.c from 6.16 on), expand_downwards(). Returns
+ * false if the touch certainly ends here.
+ */
+static bool grow(struct vm_rule *r, uint64_t at, int64_t done)
+{
+	uint32_t i = vm_state_from(r->s, at);
+	const struct vm_area *above = i < r->s->n ? &r->s->area[i] : NULL;
+	uint64_t bytes = above ? above->start - at : 0, page = r->info->layout.page_size;
+	struct vm_step step = { .kind = VM_STEP_GROW, .start = at, .end = at + bytes };
+	enum vm_tri grows = above ? vm_area_grows(above) : VM_NO;
+
+	if (stays(r, grows == VM_MAYBE ? VM_MAYBE : vm_is(grows == VM_NO), done, &unmapped) ||
+	    stays(r, vm_is(at < r->info->hint_min_addr), done, &cannot_grow) ||
+	    stays(r, i ? is_in_gap(r, above - 1, at) : VM_NO, done, &in_gap) ||
+	    stays(r, below_offset(above, bytes), done, &cannot_grow) ||
+	    stays(r, over_as_limit(r, bytes), done, &as_limit) ||
+	    stays(r, over_stack_limit(r, i, at), done, &stack_limit) ||
+	    stays(r, growth_over_memlock(r, above, bytes), done, &memlock) ||
+	    stays(r, vm_over_commit(r, bytes / page, bytes / page), done, &commit))
+		return false;
+	r->done.n = grown(r);
+	vm_does(r, &step);
+	return !r->out->silent;
 }
 
 /* The first page that cannot be touched decides. Returns false if the touch certainly ends at `at`.
@@ -82,8 +196,10 @@ static bool touch_page(struct vm_rule *r, uint64_t at, int64_t done)
 		return false;
 	}
 	if (!a) {
-		faults(r, VM_YES, done, SIGSEGV, SEGV_MAPERR, &unmapped);
-		return false;
+		if (!grow(r, at, done))
+			return false;
+		touched(r, r->sc->arg[0] & vm_page_mask(r), at);
+		a = vm_state_at(r->s, at);
 	}
 	may = allowed(r, a);
 	if (may != VM_YES) {

@@ -26,7 +26,7 @@ static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, stru
 	if (a.object == VM_NO_OBJECT) {
 		a.object =
 			vm_object_new(o, st->shared, true, st->shared ? end - start : UINT64_MAX);
-		a.off = 0;
+		a.off = st->flags & VM_BIT(VM_FLAG_GD) ? start : 0;
 	} else if (!st->shared) {
 		a.anon = vm_object_copies(o, a.object);
 		if (a.anon == VM_NO_OBJECT)
@@ -128,7 +128,8 @@ bool vm_fresh_pages(struct vm_area *a, struct vm_objects *o)
 	if (a->anon != VM_NO_OBJECT)
 		return (a->anon = vm_object_copies(o, a->object)) != VM_NO_OBJECT;
 	a->object = vm_object_new(o, false, true, UINT64_MAX);
-	a->off = 0;
+	if (vm_area_grows(a) == VM_NO)
+		a->off = 0;
 	return a->object != VM_NO_OBJECT;
 }
 
@@ -267,6 +268,31 @@ static void extend(const struct vm_step *st, uint64_t start, uint64_t end, uint6
 		s->lost = true;
 	else
 		vm_state_put(s, &a);
+}
+
+/*
+ * mm/mmap.c expand_downwards() (mm/vma.c from 6.17 on): the VMA's start moves; it does not merge
+ * with what it comes to touch. Where it began the VMA goes on.
+ */
+static void grow_down(const struct vm_step *st, struct vm_state *s, struct vm_objects *o)
+{
+	const struct vm_area *from = vm_state_at(s, st->end);
+	struct vm_area a;
+
+	if (!from || from->start != st->end || vm_state_any(s, st->start, st->end))
+		return;
+	a = *from;
+	a.start = st->start;
+	a.end = st->end;
+	a.begins = VM_YES;
+	a.guard = VM_NO;
+	a.off = from->off - (st->end - st->start);
+	if (!vm_fresh_pages(&a, o)) {
+		s->lost = true;
+		return;
+	}
+	vm_state_put(s, &a);
+	s->area[vm_state_from(s, st->end)].begins = VM_NO;
 }
 
 /* The entry that a write to a page changes: a private mapping of an object gets its own copy. */
@@ -462,6 +488,9 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 			break;
 		case VM_STEP_EXTEND:
 			extend(st, base + st->start, base + st->end, base + st->to, s, o);
+			break;
+		case VM_STEP_GROW:
+			grow_down(st, s, o);
 			break;
 		case VM_STEP_DUPLICATE:
 			extend(st, base + st->start, base + st->end, st->to, s, o);

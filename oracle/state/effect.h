@@ -31,6 +31,7 @@ enum vm_step_kind {
 			 `flags` has lf */
 	VM_STEP_LOCK, /* VmFlags lo and lf of [start, end) become `flags`, where VMAs can be locked
 		       */
+	VM_STEP_GROW, /* what begins at `end` and grows down (VM_GROWSDOWN) begins at `start` */
 	VM_STEP_DEFAULT, /* mm->def_flags: new mappings get `flags` of VM_LOCK_FLAGS */
 };
 

@@ -42,6 +42,21 @@ bool vm_state_any(const struct vm_state *s, uint64_t start, uint64_t end)
 	return start < end && i < s->n && s->area[i].start < end;
 }
 
+enum vm_tri vm_state_clear(const struct vm_state *s, uint64_t start, uint64_t end, uint64_t gap)
+{
+	uint32_t i = vm_state_from(s, start);
+	enum vm_tri grows;
+
+	if (i == s->n)
+		return VM_YES;
+	if (s->area[i].start < end)
+		return VM_NO;
+	if (s->area[i].start - end >= gap)
+		return VM_YES;
+	grows = vm_area_grows(&s->area[i]);
+	return grows == VM_MAYBE ? VM_MAYBE : grows == VM_YES ? VM_NO : VM_YES;
+}
+
 bool vm_state_all(const struct vm_state *s, uint64_t start, uint64_t end)
 {
 	if (start >= end)

@@ -17,6 +17,12 @@ enum vm_tri { VM_NO, VM_YES, VM_MAYBE };
 
 #define VM_BIT(flag) (1ull << (flag))
 
+/*
+ * Pages below a mapping that grows down (VM_GROWSDOWN) that are kept free of others:
+ * stack_guard_gap, unless the kernel's command line says otherwise. mm/util.c, mm/mmap.c.
+ */
+#define VM_STACK_GAP_PAGES 256
+
 /* VM_LOCKED_MASK */
 #define VM_LOCK_FLAGS (VM_BIT(VM_FLAG_LO) | VM_BIT(VM_FLAG_LF))
 
@@ -104,6 +110,20 @@ const struct vm_area *vm_state_at(const struct vm_state *s, uint64_t addr);
 
 /* Is any page of [start, end) mapped? */
 bool vm_state_any(const struct vm_state *s, uint64_t start, uint64_t end);
+
+/*
+ * Is [start, end) free, and none of it the guard gap of `gap` bytes of a mapping above it that
+ * grows down? include/linux/mm.h vm_start_gap().
+ */
+enum vm_tri vm_state_clear(const struct vm_state *s, uint64_t start, uint64_t end, uint64_t gap);
+
+/* Does the area grow down when it is touched below? */
+static inline enum vm_tri vm_area_grows(const struct vm_area *a)
+{
+	if (a->flags_maybe & VM_BIT(VM_FLAG_GD))
+		return VM_MAYBE;
+	return a->flags & VM_BIT(VM_FLAG_GD) ? VM_YES : VM_NO;
+}
 
 /* Is every page of [start, end) mapped? False for an empty range. */
 bool vm_state_all(const struct vm_state *s, uint64_t start, uint64_t end);

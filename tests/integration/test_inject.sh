@@ -44,6 +44,7 @@ title_of() {
 	dontneed-neighbour) echo 'madvise: content of bystander lost' ;;
 	guard-missing) echo '(read|write): success instead of SIGSEGV \(guard page\)' ;;
 	droppable-dumped) echo 'madvise: success instead of EINVAL \(droppable memory\)' ;;
+	stack-gap-ignored) echo '(read|write|fill): success instead of SIGSEGV \(growth into the guard gap above a mapping\)' ;;
 	*) return 1 ;;
 	esac
 }

@@ -85,6 +85,13 @@ static const struct effect effects[] = {
 	{ "droppable-dumped", "mmap p0+2 rw anon droppable\nmadvise p0+2 dodump\n", RESULT, 1,
 	  -EINVAL, 0 },
 	{ "droppable-dumped", FOUR "madvise p0[1b]+2 dodump\n", RESULT, 2, -EINVAL, -EINVAL },
+	{ "stack-gap-ignored",
+	  "mmap p0+1 r anon private\nmmap p9+1 rw anon private growsdown\nwrite p5+2\n", RESULT, 2,
+	  0, 2 },
+	{ "stack-gap-ignored",
+	  "mmap p0+1 r anon private\nmmap p9+1 rw anon private growsdown\nwrite p5+2\n", MODE, 6,
+	  -1, RW },
+	{ "stack-gap-ignored", FOUR "write p4+1\n", RESULT, 2, 0, 0 },
 	{ "guard-missing", FOUR "madvise p1+1 guard_install\nread p0+4\n", RESULT, 3, 1, 4 },
 };
 

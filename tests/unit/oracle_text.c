@@ -78,6 +78,10 @@ static void area_of_text(char *text, struct vm_area *a, struct vm_objects *o)
 			a->flags |= word[1] == 'o' ? VM_BIT(VM_FLAG_LO) : VM_LOCK_FLAGS;
 		} else if (!strcmp(word, "lo?")) {
 			a->flags_maybe |= VM_BIT(VM_FLAG_LO);
+		} else if (!strcmp(word, "gd") || !strcmp(word, "dp")) {
+			a->flags |= VM_BIT(word[0] == 'g' ? VM_FLAG_GD : VM_FLAG_DP);
+		} else if (!strcmp(word, "gd?")) {
+			a->flags_maybe |= VM_BIT(VM_FLAG_GD);
 		} else if (word[0] == 'o') {
 			value = strtoull(word + 1, &end, 10);
 			set_object(a, (uint32_t)value, strtoull(end + 1, NULL, 10) * PAGE, o);
@@ -89,7 +93,8 @@ static void area_of_text(char *text, struct vm_area *a, struct vm_objects *o)
 	if (charged && a->account == VM_NO && !a->shared && a->prot & VM_MODE_W)
 		a->account = VM_YES;
 	if (!object)
-		set_object(a, o->n, 0, o);
+		set_object(a, o->n, (a->flags | a->flags_maybe) & VM_BIT(VM_FLAG_GD) ? a->start : 0,
+			   o);
 }
 
 void state_of_text(const char *text, struct vm_state *s, struct vm_objects *o)
@@ -161,6 +166,7 @@ const char *text_of_state(const struct vm_state *s)
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct vm_area *a = &s->area[i];
 		bool charged = !a->shared && a->prot & VM_MODE_W;
+		uint64_t off = a->off - (a->flags & VM_BIT(VM_FLAG_GD) ? a->start : 0);
 
 		vm_text_add(&t, "%s", i ? separator[a->begins] : "");
 		add_range(&t, a->start, a->end);
@@ -174,7 +180,8 @@ const char *text_of_state(const struct vm_state *s)
 		else if ((a->account == VM_YES) != charged)
 			vm_text_add(&t, charged ? " noac" : " ac");
 		add_locks(&t, a->flags);
-		vm_text_add(&t, " o%u@%llu", a->object, (unsigned long long)(a->off / PAGE));
+		vm_text_add(&t, "%s", a->flags & VM_BIT(VM_FLAG_GD) ? " gd" : "");
+		vm_text_add(&t, " o%u@%llu", a->object, (unsigned long long)(off / PAGE));
 	}
 	return s->lost ? "lost" : buf;
 }
@@ -228,7 +235,8 @@ static void add_step(struct vm_text *t, const struct vm_step *st)
 		[VM_STEP_EXEC] = "exec",	   [VM_STEP_LOCK] = "lock",
 		[VM_STEP_DEFAULT] = "default",	   [VM_STEP_DROP] = "drop",
 		[VM_STEP_FREE] = "free",	   [VM_STEP_PUNCH] = "punch",
-		[VM_STEP_GUARD] = "guard",	   [VM_STEP_UNGUARD] = "unguard",
+		[VM_STEP_GROW] = "grow",	   [VM_STEP_GUARD] = "guard",
+		[VM_STEP_UNGUARD] = "unguard",
 	};
 
 	vm_text_add(t, "%s", names[st->kind]);

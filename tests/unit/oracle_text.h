@@ -15,7 +15,8 @@
  * A state from text. Areas are separated by `|` (a VMA begins), `?` (one may begin) or `~` (none
  * begins). An area: `pN+LEN` (or `xHEX+LEN`), then words: a protection (`rw`, `none`, ...),
  * `shared`, `sealed`, `sealed?`, `ac`, `ac?`, `noac` (private writable areas are `ac` otherwise),
- * `own`, `special` (own, never locked), `lo`, `lo?`, `lf` (locks), and `oN@PAGE`, the object behind
+ * `own`, `special` (own, never locked), `lo`, `lo?`, `lf` (locks), `gd`, `gd?` (grows down), `dp`
+ * (droppable), and `oN@PAGE`, the object behind
  * it (each area has a new one otherwise). Shared objects are as long as their areas reach; inode N
  * + 1 is theirs.
  */

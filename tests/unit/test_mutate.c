@@ -140,6 +140,7 @@ static void test_scenes(void **state)
 static void test_generated_memory(void **state)
 {
 	unsigned int mmaps = 0, droppable = 0, locked = 0, refused = 0;
+	unsigned int growing = 0, down = 0;
 	struct vm_mutator m;
 	struct vm_program prog;
 
@@ -156,11 +157,15 @@ static void test_generated_memory(void **state)
 			droppable += c->op == VM_OP_MMAP && is;
 			locked += c->op == VM_OP_MMAP && is && flags & MAP_LOCKED;
 			refused += c->op == VM_OP_MADVISE && c->arg[2].bits == MADV_KEEPONFORK;
+			growing += c->op == VM_OP_MMAP && flags & MAP_GROWSDOWN;
+			down += c->op == VM_OP_MPROTECT && c->arg[2].bits & PROT_GROWSDOWN;
 		}
 	}
 	assert_true(droppable > mmaps / 50);
 	assert_true(locked > droppable / 20);
 	assert_true(refused > 50);
+	assert_true(growing > mmaps / 50);
+	assert_true(down > 100);
 	vm_mutator_free(&m);
 }
 
