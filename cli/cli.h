@@ -23,6 +23,7 @@ int cmd_check(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_judge(int argc, char **argv);
 int cmd_show(int argc, char **argv);
+int cmd_cover(int argc, char **argv);
 int cmd_inject(int argc, char **argv);
 int cmd_triage(int argc, char **argv);
 

@@ -6,7 +6,9 @@
 #include "cli/cli.h"
 #include "fuzz/campaign/distil.h"
 #include "fuzz/campaign/findings.h"
+#include "fuzz/campaign/pcs.h"
 #include "fuzz/campaign/supervise.h"
+#include "fuzz/cover/points.h"
 
 #define DEFAULT_CORPUS "corpus/seeds"
 
@@ -21,6 +23,9 @@ enum {
 	OPT_FAIL_ON,
 	OPT_SYNC,
 	OPT_MINIMIZE,
+	OPT_VMLINUX,
+	OPT_FILES,
+	OPT_FUNCTIONS,
 	OPT_JSON
 };
 
@@ -40,6 +45,11 @@ static const struct cli_option options[] = {
 	  "each program on the disk before it runs (slow; the host may panic)" },
 	{ "minimize-corpus", OPT_MINIMIZE, NULL,
 	  "no campaign: drop from OUT/corpus what adds no feature" },
+	{ "vmlinux", OPT_VMLINUX, "FILE",
+	  "with kcov: only edges in --files of this kernel count; default: all that it tells" },
+	{ "files", OPT_FILES, "LIST",
+	  "source files; default: mm/ mremap, mseal, vma, mmap, mprotect, madvise" },
+	{ "functions", OPT_FUNCTIONS, "LIST", "these functions instead of files" },
 	{ "json", OPT_JSON, NULL, "the summary as JSON on stdout, all else on stderr" },
 	CLI_TARGET_OPTIONS,
 	{ NULL, 0, NULL, NULL },
@@ -58,6 +68,7 @@ struct request {
 	struct cli_target target;
 	int engine; /* -1: not said */
 	bool minimize;
+	const char *vmlinux, *files, *functions; /* what limits kcov's edges */
 };
 
 static int take_engine(struct request *r, const char *arg)
@@ -121,6 +132,15 @@ static int take(struct request *r, int id, const char *arg)
 		return 0;
 	case OPT_JSON:
 		r->opt.json = true;
+		return 0;
+	case OPT_VMLINUX:
+		r->vmlinux = arg;
+		return 0;
+	case OPT_FILES:
+		r->files = arg;
+		return 0;
+	case OPT_FUNCTIONS:
+		r->functions = arg;
 		return 0;
 	default:
 		return cli_target_option(&r->target, id, arg) < 0 ? -1 : 0;
@@ -197,9 +217,37 @@ static int minimize(const struct vm_campaign *c)
 	return CLI_CONFORMS;
 }
 
+/* What the engines limit kcov's edges by; 0, or -1 with one line in err. */
+static int limit_edges(const struct request *r, const struct vm_campaign *c, char *err,
+		       size_t errlen)
+{
+	struct vm_places places = { 0 };
+	struct vm_points points = { 0 };
+	struct vm_vmlinux *v;
+	int ret = -1;
+
+	if (!r->vmlinux)
+		return vm_places_save(r->opt.out, &places, err, errlen);
+	if (!(c->info.features & VM_HAS_KCOV)) {
+		snprintf(err, errlen, "--vmlinux: the target %s has no kcov", r->opt.target);
+		return -1;
+	}
+	v = vm_vmlinux_open(r->vmlinux, err, errlen);
+	if (v && !vm_points_find(&points, v, r->functions, r->files, err, errlen)) {
+		if (vm_points_places(&points, &places))
+			snprintf(err, errlen, "no memory for the functions of %s", r->vmlinux);
+		else
+			ret = vm_places_save(r->opt.out, &places, err, errlen);
+	}
+	vm_places_free(&places);
+	vm_points_free(&points);
+	vm_vmlinux_close(v);
+	return ret;
+}
+
 int cmd_fuzz(int argc, char **argv)
 {
-	struct request r = { .engine = -1 };
+	struct request r = { .engine = -1, .files = VM_COVER_FILES };
 	struct vm_campaign campaign;
 	enum vm_engine engine;
 	char err[512];
@@ -220,7 +268,8 @@ int cmd_fuzz(int argc, char **argv)
 	r.opt.timeout_ms = r.target.opt.timeout_ms;
 	r.opt.privileged = r.target.opt.privileged;
 	engine = choose_engine(&r);
-	if (vm_campaign_prepare(&campaign, &r.opt, err, sizeof(err))) {
+	if (vm_campaign_prepare(&campaign, &r.opt, err, sizeof(err)) ||
+	    limit_edges(&r, &campaign, err, sizeof(err))) {
 		cli_error("%s", err);
 		ret = CLI_FAILED;
 	} else if (r.minimize) {

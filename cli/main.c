@@ -15,6 +15,7 @@ static const struct {
 	{ "judge", cmd_judge, "judge stored traces, nothing is run" },
 	{ "show", cmd_show, "programs as text or bytes, pictures of the address space" },
 	{ "triage", cmd_triage, "find the crash reports in a kernel's console log" },
+	{ "cover", cmd_cover, "which points of a kernel were reached, and which not" },
 	{ "inject", cmd_inject, "list the faults that --inject knows" },
 };
 

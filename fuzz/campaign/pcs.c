@@ -175,8 +175,12 @@ int vm_places_save(const char *out, const struct vm_places *places, char *err, s
 	int ret = -1;
 
 	vm_path(path, "%s/places", out);
-	if (!places->n)
-		return unlink(path) && errno != ENOENT ? -1 : 0;
+	if (!places->n) {
+		if (!unlink(path) || errno == ENOENT)
+			return 0;
+		snprintf(err, errlen, "cannot delete %s: %s", path, strerror(errno));
+		return -1;
+	}
 	to = open_memstream(&text, &len);
 	for (uint32_t i = 0; to && i < places->n; i++)
 		fprintf(to, "%" PRIx64 " %" PRIx64 "\n", places->range[i].start,

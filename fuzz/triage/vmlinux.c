@@ -202,3 +202,66 @@ bool vm_vmlinux_source(struct vm_vmlinux *v, uint64_t address, char *buf, size_t
 	snprintf(buf, len, "%s:%d", in_tree(file), number);
 	return true;
 }
+
+void vm_vmlinux_each(struct vm_vmlinux *v, bool (*take)(void *arg, const struct vm_function *f),
+		     void *arg)
+{
+	int symbols = dwfl_module_getsymtab(v->module);
+	struct vm_function f;
+
+	for (int i = 0; i < symbols; i++) {
+		GElf_Sym sym;
+		GElf_Addr at;
+		const char *name =
+			dwfl_module_getsym_info(v->module, i, &sym, &at, NULL, NULL, NULL);
+
+		if (!name || GELF_ST_TYPE(sym.st_info) != STT_FUNC || !sym.st_size)
+			continue;
+		fill(&f, name, at - v->bias, sym.st_size);
+		if (!take(arg, &f))
+			return;
+	}
+}
+
+/* Units are named from the folder of the build or the source, or with the whole path. */
+static bool is_unit(Dwarf_Die *unit, const char *file)
+{
+	const char *name = dwarf_diename(unit);
+	size_t len = name ? strlen(name) : 0, want = strlen(file);
+
+	return len >= want && !strcmp(name + len - want, file) &&
+	       (len == want || name[len - want - 1] == '/');
+}
+
+static int add_ranges(Dwarf_Die *unit, struct vm_range **range, int n)
+{
+	Dwarf_Addr base, begin, end;
+	ptrdiff_t offset = 0;
+
+	while ((offset = dwarf_ranges(unit, offset, &base, &begin, &end)) > 0) {
+		struct vm_range *more = realloc(*range, ((size_t)n + 1) * sizeof(*more));
+
+		if (!more)
+			return -1;
+		*range = more;
+		more[n++] = (struct vm_range){ begin, end };
+	}
+	return n;
+}
+
+int vm_vmlinux_unit(struct vm_vmlinux *v, const char *file, struct vm_range **range)
+{
+	Dwarf_Die *unit = NULL;
+	Dwarf_Addr bias;
+	int n = 0;
+
+	*range = NULL;
+	while (n >= 0 && (unit = dwfl_module_nextcu(v->module, unit, &bias)))
+		if (is_unit(unit, file))
+			n = add_ranges(unit, range, n);
+	if (n > 0)
+		return n;
+	free(*range);
+	*range = NULL;
+	return n;
+}

@@ -4,6 +4,7 @@
 #define VM_TRIAGE_VMLINUX_H
 
 #include "fuzz/triage/line.h"
+#include "harness/program/program.h"
 
 struct vm_vmlinux;
 
@@ -37,5 +38,16 @@ size_t vm_vmlinux_bytes(struct vm_vmlinux *v, uint64_t address, uint8_t *buf, si
  * and false if the file does not say.
  */
 bool vm_vmlinux_source(struct vm_vmlinux *v, uint64_t address, char *buf, size_t len);
+
+/* Each function of the symbol table, in no order, until `take` returns false. */
+void vm_vmlinux_each(struct vm_vmlinux *v, bool (*take)(void *arg, const struct vm_function *f),
+		     void *arg);
+
+/*
+ * Where the code of a source file such as `mm/mremap.c` lies: malloc()ed ranges, in no order.
+ * Returns how many, 0 where the file's DWARF has no such unit (or there is no DWARF); -1 without
+ * memory.
+ */
+int vm_vmlinux_unit(struct vm_vmlinux *v, const char *file, struct vm_range **range);
 
 #endif
