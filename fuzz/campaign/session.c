@@ -99,12 +99,31 @@ struct vm_stats *vm_session_stats(struct vm_session *s)
 	return s->stats;
 }
 
-int vm_session_submit(struct vm_session *s, const struct vm_program *prog, uint32_t id, char *err,
-		      size_t errlen)
+static int submit(struct vm_session *s, const struct vm_program *prog, uint32_t id, bool ask,
+		  char *err, size_t errlen)
 {
 	vm_in_flight_put(s->in_flight, id, prog, s->opt->sync);
 	s->flying[id % VM_TARGET_MAX_INFLIGHT] = prog;
-	return vm_target_submit(s->target, prog, id, s->run_flags, err, errlen);
+	s->asked[id % VM_TARGET_MAX_INFLIGHT] = ask;
+	return vm_target_submit(s->target, prog, id, ask ? VM_RUN_COMPARE : s->run_flags, err,
+				errlen);
+}
+
+int vm_session_submit(struct vm_session *s, const struct vm_program *prog, uint32_t id, char *err,
+		      size_t errlen)
+{
+	return submit(s, prog, id, false, err, errlen);
+}
+
+int vm_session_ask(struct vm_session *s, const struct vm_program *prog, uint32_t id, char *err,
+		   size_t errlen)
+{
+	return submit(s, prog, id, true, err, errlen);
+}
+
+bool vm_session_asks(const struct vm_session *s)
+{
+	return s->run_flags & VM_RUN_COVER;
 }
 
 /* As vm_cell.error says; other ends than these have a cell of success. */
@@ -189,10 +208,27 @@ static bool title_before(const struct vm_judgement *j, uint32_t n)
 	return false;
 }
 
-/* Judge s->trace, a run of `prog`, and store what it shows. */
-static int digest(struct vm_session *s, const struct vm_program *prog, struct vm_result *result,
-		  char *err, size_t errlen)
+/* What kcov told of the run, as edges or as operands. */
+static int digest_cover(struct vm_session *s, uint32_t slot, struct vm_result *result, char *err,
+			size_t errlen)
 {
+	uint32_t n = result->nfeatures;
+
+	result->noperands = 0;
+	if (s->asked[slot])
+		result->noperands = vm_operands_find(&s->trace, result->operand);
+	if (s->asked[slot] || !(s->run_flags & VM_RUN_COVER))
+		return 0;
+	result->nfeatures += vm_edge_ids(&s->trace, &s->judgement, &s->places, &s->edges,
+					 result->feature + n, result->feature_call + n);
+	return vm_pcs_note(&s->pcs, s->opt->out, &s->trace, err, errlen);
+}
+
+/* Judge s->trace, a run of the program in a slot, and store what it shows. */
+static int digest(struct vm_session *s, uint32_t slot, struct vm_result *result, char *err,
+		  size_t errlen)
+{
+	const struct vm_program *prog = s->flying[slot];
 	const struct vm_judgement *j = &s->judgement;
 
 	vm_session_judge(s, result->executor_died);
@@ -200,13 +236,8 @@ static int digest(struct vm_session *s, const struct vm_program *prog, struct vm
 	result->nfeatures = j->nfeatures;
 	memcpy(result->feature, j->feature, j->nfeatures * sizeof(j->feature[0]));
 	memcpy(result->feature_call, j->feature_call, j->nfeatures);
-	if (s->run_flags & VM_RUN_COVER) {
-		result->nfeatures += vm_edge_ids(&s->trace, j, &s->places, &s->edges,
-						 result->feature + j->nfeatures,
-						 result->feature_call + j->nfeatures);
-		if (vm_pcs_note(&s->pcs, s->opt->out, &s->trace, err, errlen))
-			return -1;
-	}
+	if (digest_cover(s, slot, result, err, errlen))
+		return -1;
 	for (uint32_t i = 0; i < j->nverdicts; i++) {
 		const struct vm_verdict *v = &j->verdict[i];
 
@@ -233,7 +264,7 @@ int vm_session_wait(struct vm_session *s, struct vm_result *result, char *err, s
 		atomic_fetch_add(&s->stats->executor_restarts, 1);
 		fprintf(stderr, "vmafuzz: %s\n", err);
 	}
-	return digest(s, s->flying[result->id % VM_TARGET_MAX_INFLIGHT], result, err, errlen);
+	return digest(s, result->id % VM_TARGET_MAX_INFLIGHT, result, err, errlen);
 }
 
 int vm_session_absorb(struct vm_session *s, const struct vm_program *prog,

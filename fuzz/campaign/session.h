@@ -13,6 +13,7 @@
 #include "fuzz/campaign/findings.h"
 #include "fuzz/campaign/options.h"
 #include "fuzz/feedback/edges.h"
+#include "fuzz/mutate/operand.h"
 #include "harness/target/target.h"
 
 #define VM_MAX_PENDING 8
@@ -26,6 +27,8 @@ struct vm_result {
 	uint32_t nfeatures; /* slots of the feedback map: features, then edges */
 	uint32_t feature[VM_MAX_IDS];
 	uint8_t feature_call[VM_MAX_IDS];
+	uint32_t noperands; /* of a program that was sent with vm_session_ask() */
+	struct vm_operand operand[VM_MAX_OPERANDS];
 };
 
 struct vm_session;
@@ -54,6 +57,14 @@ int vm_session_run(struct vm_session *s, const struct vm_program *prog, struct v
  */
 int vm_session_submit(struct vm_session *s, const struct vm_program *prog, uint32_t id, char *err,
 		      size_t errlen);
+
+/*
+ * The same, to ask what the kernel compares its arguments with: the result has operands instead of
+ * edges. Only where vm_session_asks() says so (there is kcov).
+ */
+int vm_session_ask(struct vm_session *s, const struct vm_program *prog, uint32_t id, char *err,
+		   size_t errlen);
+bool vm_session_asks(const struct vm_session *s);
 
 /* The next result, judged; findings are on disk, as pending. */
 int vm_session_wait(struct vm_session *s, struct vm_result *result, char *err, size_t errlen);

@@ -26,6 +26,7 @@ struct vm_session {
 	struct vm_stats *stats;
 	struct vm_in_flight *in_flight;
 	const struct vm_program *flying[VM_TARGET_MAX_INFLIGHT];
+	bool asked[VM_TARGET_MAX_INFLIGHT]; /* sent by vm_session_ask() */
 	struct vm_pending pending[VM_MAX_PENDING];
 	uint32_t npending;
 	uint32_t run_flags; /* VM_RUN_COVER where there is kcov */

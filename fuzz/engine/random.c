@@ -14,6 +14,7 @@
 #include "fuzz/campaign/folder.h"
 #include "fuzz/campaign/schedule.h"
 #include "fuzz/campaign/session.h"
+#include "fuzz/campaign/wishes.h"
 #include "fuzz/engine/engine.h"
 #include "fuzz/mutate/mutate.h"
 
@@ -24,6 +25,7 @@ struct slot {
 	struct vm_program prog;
 	struct vm_result result;
 	bool seed; /* kept, whatever it shows */
+	bool ask;  /* a question: what does the kernel compare its arguments with? */
 	bool arrived;
 };
 
@@ -32,6 +34,7 @@ struct random {
 	struct vm_session *session;
 	struct vm_mutator mutator;
 	struct vm_schedule *schedule;
+	struct vm_wishes *wishes;
 	struct vm_corpus seeds;
 	size_t next_seed;
 	struct slot slot[DEPTH];
@@ -52,12 +55,14 @@ static void on_signal(int sig)
 static void make(struct random *r, struct slot *s)
 {
 	s->arrived = false;
+	s->ask = false;
 	s->seed = r->next_seed < r->seeds.n;
 	if (s->seed) {
 		vm_corpus_get(&r->seeds, r->next_seed++, &s->prog);
 		return;
 	}
-	vm_schedule_next(r->schedule, &r->mutator, &s->prog);
+	if (!vm_wishes_next(r->wishes, &r->mutator, &s->prog, &s->ask))
+		vm_schedule_next(r->schedule, &r->mutator, &s->prog);
 }
 
 static int send_one(struct random *r)
@@ -65,7 +70,8 @@ static int send_one(struct random *r)
 	struct slot *s = &r->slot[r->sent % DEPTH];
 
 	make(r, s);
-	if (vm_session_submit(r->session, &s->prog, (uint32_t)r->sent, r->err, r->errlen))
+	if (s->ask ? vm_session_ask(r->session, &s->prog, (uint32_t)r->sent, r->err, r->errlen)
+		   : vm_session_submit(r->session, &s->prog, (uint32_t)r->sent, r->err, r->errlen))
 		return -1;
 	r->sent++;
 	return 0;
@@ -94,6 +100,11 @@ static int use_one(struct random *r)
 	if (fresh < 0)
 		return -1;
 	r->used++;
+	if (s->ask)
+		vm_wishes_answer(r->wishes, &r->mutator.rng, &s->prog, s->result.operand,
+				 s->result.noperands);
+	else if (fresh && vm_session_asks(r->session))
+		vm_wishes_note(r->wishes, &s->prog);
 	if (!vm_schedule_ran(r->schedule, &s->prog, s->result.feature, s->result.feature_call,
 			     s->result.nfeatures, fresh || s->seed))
 		return 0;
@@ -180,8 +191,10 @@ static int prepare(struct random *r)
 	if (!r->session)
 		return -1;
 	r->schedule = vm_schedule_new();
-	if (!r->schedule || vm_mutator_init(&r->mutator, vm_session_info(r->session),
-					    vm_session_profile(r->session), opt->seed + opt->job)) {
+	r->wishes = calloc(1, sizeof(*r->wishes));
+	if (!r->schedule || !r->wishes ||
+	    vm_mutator_init(&r->mutator, vm_session_info(r->session),
+			    vm_session_profile(r->session), opt->seed + opt->job)) {
 		snprintf(r->err, r->errlen, "no memory for the corpus");
 		return -1;
 	}
@@ -221,6 +234,7 @@ int vm_engine_random(const struct vm_options *opt)
 	vm_mutator_free(&r->mutator);
 	vm_corpus_free(&r->seeds);
 	vm_schedule_free(r->schedule);
+	free(r->wishes);
 	free(r);
 	return ret ? VM_ENGINE_BROKEN : VM_ENGINE_DONE;
 }

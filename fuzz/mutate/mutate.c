@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fuzz/mutate/aim.h"
+#include "fuzz/mutate/operand.h"
 #include "fuzz/mutate/tweak.h"
 #include "harness/program/call_table.h"
 
@@ -381,5 +382,30 @@ void vm_generate(struct vm_mutator *m, struct vm_program *prog)
 	vm_model_start(m->model, prog);
 	append(m, prog, n);
 	snprintf(m->done, sizeof(m->done), "generate");
+	vm_program_normalise(prog);
+}
+
+void vm_operand_use(struct vm_mutator *m, struct vm_program *prog, const struct vm_operand *o)
+{
+	const struct vm_call_desc *desc;
+	union vm_arg *arg;
+
+	m->done[0] = '\0';
+	if (o->call >= prog->ncalls)
+		return;
+	desc = vm_call_desc(prog->call[o->call].op);
+	arg = &prog->call[o->call].arg[o->arg];
+	if (o->arg >= desc->nargs)
+		return;
+	if (desc->arg[o->arg].kind == VM_ARG_ADDR) {
+		model_to(m, prog, o->call);
+		arg->addr = vm_addr_from(m, o->value);
+	} else if (desc->arg[o->arg].kind == VM_ARG_LEN ||
+		   desc->arg[o->arg].kind == VM_ARG_OFFSET) {
+		arg->len = vm_quantity_from(&m->layout, o->value);
+	} else if (desc->arg[o->arg].kind != VM_ARG_OBJECT) {
+		arg->bits = o->value;
+	}
+	note(m, "operand", &prog->call[o->call]);
 	vm_program_normalise(prog);
 }
