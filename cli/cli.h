@@ -99,7 +99,7 @@ enum {
 /* Rows for commands that run programs. */
 #define CLI_TARGET_OPTIONS                                                                         \
 	{ "target", CLI_OPT_TARGET, "TARGET",                                                      \
-	  "where programs run: local (default), exec:COMMAND, qemu:IMAGE[,mem=M...]" },            \
+	  "where programs run: local (default), exec:COMMAND, qemu:IMAGE, kernel:NAME" },          \
 		CLI_JUDGE_OPTIONS,                                                                 \
 		{ "inject", CLI_OPT_INJECT, "FAULT",                                               \
 		  "make the executor behave like a broken kernel (`vmafuzz inject list`)" },       \

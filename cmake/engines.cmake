@@ -14,14 +14,14 @@ find_program(VM_AFL_CC afl-clang-fast)
 
 # In the order of their dependencies, as a linker reads them.
 set(engine_libs)
-foreach(lib vm_fuzz vm_target vm_oracle vm_trace vm_snapshot vm_program)
+foreach(lib vm_fuzz vm_target vm_kernel vm_oracle vm_trace vm_snapshot vm_program)
 	if(TARGET ${lib})
 		list(APPEND engine_libs ${lib})
 	endif()
 endforeach()
 set(engine_archives ${engine_libs})
 list(TRANSFORM engine_archives REPLACE "(.+)" "$<TARGET_FILE:\\1>")
-set(engine_system ${VM_JANSSON} -lpthread -lm)
+set(engine_system ${VM_JANSSON} ${VM_ARCHIVE} -lpthread -lm)
 
 # vm_engine(NAME MAIN COMPILER LAST...): build/NAME from MAIN, with the words LAST
 # at the end of the command.

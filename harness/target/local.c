@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/kernel/kernel.h"
 #include "harness/target/command.h"
 
 #define EXECUTOR "vmafuzz-executor"
@@ -129,8 +130,9 @@ static bool add_keeper(struct vm_command *c, const char *keeper, const char *exe
 	return ok && add(c, spec);
 }
 
-static int build_guest(struct vm_command *c, const char *spec, const struct vm_target_options *opt,
-		       char *err, size_t errlen)
+/* `shown`: what messages call it. */
+static int build_guest(struct vm_command *c, const char *spec, const char *shown,
+		       const struct vm_target_options *opt, char *err, size_t errlen)
 {
 	const char *arm64 = strstr(spec, ",arch=arm64") ? EXECUTOR "-arm64" : EXECUTOR;
 	char keeper[PATH_MAX], executor[PATH_MAX];
@@ -140,7 +142,7 @@ static int build_guest(struct vm_command *c, const char *spec, const struct vm_t
 	/* The keeper has limits of its own, several times over. */
 	c->hello_ms = opt->hello_ms ? (int)opt->hello_ms * 6 : 600000;
 	c->owned = true;
-	name(c, spec);
+	name(c, shown);
 	if (find(keeper, NULL, KEEPER, "keeper of guests", err, errlen) ||
 	    find(executor, opt->executor, arm64, "executor", err, errlen) ||
 	    vm_private_dir_make(c->dir, err, errlen))
@@ -149,6 +151,57 @@ static int build_guest(struct vm_command *c, const char *spec, const struct vm_t
 		return 0;
 	snprintf(err, errlen, "target: out of memory");
 	return -1;
+}
+
+/* A value of an option of qemu:, where a comma is written twice. False: there is no room. */
+static bool add_value(char *spec, size_t size, const char *before, const char *value)
+{
+	size_t n = strlen(spec) + strlen(before);
+
+	if (n >= size)
+		return false;
+	strcat(spec, before);
+	for (; *value && n + 3 < size; value++) {
+		if (*value == ',')
+			spec[n++] = ',';
+		spec[n++] = *value;
+	}
+	spec[n] = '\0';
+	return !*value;
+}
+
+/* `kernel:NAME[,option=value...]`: the image and modules that lie in the cache under this name. */
+static int build_kernel(struct vm_command *c, const char *text, const struct vm_target_options *opt,
+			char *err, size_t errlen)
+{
+	size_t n = strcspn(text, ",");
+	char spec[4 * PATH_MAX], said[400], given[VM_KERNEL_NAME];
+	struct vm_kernel k;
+	bool ok;
+
+	if (!n || n >= sizeof(given)) {
+		snprintf(err, errlen, "target: kernel: lacks its name: see `vmafuzz kernel list`");
+		return -1;
+	}
+	snprintf(given, sizeof(given), "%.*s", (int)n, text);
+	if (vm_kernel_find(given, &k, said, sizeof(said))) {
+		snprintf(err, errlen, "target: %s", said);
+		return -1;
+	}
+	strcpy(spec, "qemu:");
+	ok = k.image[0] && add_value(spec, sizeof(spec), "", k.image);
+	if (k.modules[0])
+		ok = ok && add_value(spec, sizeof(spec), ",modules=", k.modules);
+	if (!strcmp(k.arch, "aarch64"))
+		ok = ok && add_value(spec, sizeof(spec), ",arch=", "arm64");
+	ok = ok && strlen(spec) + strlen(text + n) < sizeof(spec);
+	if (!ok) {
+		snprintf(err, errlen, "target: kernel %s has no image, or its options are too long",
+			 given);
+		return -1;
+	}
+	strcat(spec, text + n);
+	return build_guest(c, spec, text, opt, err, errlen);
 }
 
 static int build_connection(struct vm_command *c, const char *dir, char *err, size_t errlen)
@@ -181,10 +234,13 @@ int vm_command_build(struct vm_command *c, const char *spec, const struct vm_tar
 		return build_exec(c, spec + 5, opt, err, errlen);
 	}
 	if (!strncmp(spec, "qemu:", 5))
-		return build_guest(c, spec, opt, err, errlen);
+		return build_guest(c, spec, spec, opt, err, errlen);
+	if (!strncmp(spec, "kernel:", 7))
+		return build_kernel(c, spec + 7, opt, err, errlen);
 	if (!strncmp(spec, "keeper:", 7))
 		return build_connection(c, spec + 7, err, errlen);
-	snprintf(err, errlen, "target: unknown target '%s': use local, exec:COMMAND or qemu:IMAGE",
+	snprintf(err, errlen,
+		 "target: unknown target '%s': use local, exec:COMMAND, qemu:IMAGE or kernel:NAME",
 		 spec);
 	return -1;
 }

@@ -25,8 +25,9 @@ struct vm_target_options {
 
 /*
  * Start a target: `local`, `exec:COMMAND` (the protocol over a shell command's stdin and stdout),
- * `qemu:IMAGE[,option=value...]` (a guest of its own; harness/guest/spec.h), or what
- * vm_target_keeper() says (the guest that another process has started). NULL with one line in err.
+ * `qemu:IMAGE[,option=value...]` (a guest of its own; harness/guest/spec.h), `kernel:NAME[,...]`
+ * (the same; harness/kernel/kernel.h), or what vm_target_keeper() says (the guest that another
+ * process has started). NULL with one line in err.
  */
 struct vm_target *vm_target_open(const char *spec, const struct vm_target_options *opt, char *err,
 				 size_t errlen);

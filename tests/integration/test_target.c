@@ -139,7 +139,7 @@ static void test_unknown_targets(void **state)
 {
 	(void)state;
 	assert_null(vm_target_open("moon", NULL, err, sizeof(err)));
-	assert_said("unknown target 'moon': use local, exec:COMMAND or qemu:IMAGE");
+	assert_said("unknown target 'moon': use local, exec:COMMAND, qemu:IMAGE or kernel:NAME");
 	assert_null(vm_target_open("exec:", NULL, err, sizeof(err)));
 	assert_said("use exec:COMMAND");
 }
