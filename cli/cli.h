@@ -26,6 +26,7 @@ int cmd_show(int argc, char **argv);
 int cmd_cover(int argc, char **argv);
 int cmd_inject(int argc, char **argv);
 int cmd_triage(int argc, char **argv);
+int cmd_kernel(int argc, char **argv);
 
 /* One option of a command; a table of them ends with a NULL name. */
 struct cli_option {

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/kernel.h"
+#include "harness/kernel/apt.h"
+
+enum { OPT_JSON = CLI_OPT_OWN, OPT_ALL, OPT_UPDATE, OPT_ARCH, OPT_FLAVOUR, OPT_MIRROR };
+
+static const struct cli_option options[] = {
+	{ "json", OPT_JSON, NULL, "list, available: for machines" },
+	{ "all", OPT_ALL, NULL, "fetch: the newest of each series" },
+	{ "update", OPT_UPDATE, NULL, "fetch the mirror's lists anew, however young they are" },
+	{ "arch", OPT_ARCH, "ARCH", "amd64 or arm64; default: that of this machine" },
+	{ "flavour", OPT_FLAVOUR, "NAME", "of Debian's kernels; default: cloud-ARCH" },
+	{ "mirror", OPT_MIRROR, "URL", "of Debian; default: what this machine's apt uses" },
+	{ NULL, 0, NULL, NULL },
+};
+
+static const struct cli_command command = {
+	"kernel ACTION [options]",
+	"Get kernels into the cache and look at them. A target kernel:NAME is one of them.\n\n"
+	"  available                what a Debian mirror has\n"
+	"  fetch debian:VERSION...  6.12, 6.12.43 or a package's whole version; the newest match\n"
+	"  list                     what is in the cache\n\n"
+	"The cache is ${VMAFUZZ_CACHE:-${XDG_CACHE_HOME:-~/.cache}/vmafuzz}. Packages are\n"
+	"unpacked there, never installed.",
+	options,
+};
+
+static const struct {
+	const char *name;
+	int (*run)(const struct cli_kernel *k);
+	int least, most; /* operands */
+} actions[] = {
+	{ "available", cli_kernel_available, 0, 0 },
+	{ "fetch", cli_kernel_fetch, 0, 64 },
+	{ "list", cli_kernel_list, 0, 0 },
+};
+
+#define NACTIONS (sizeof(actions) / sizeof(actions[0]))
+
+static int take(struct cli_kernel *k, int id, const char *arg)
+{
+	switch (id) {
+	case OPT_JSON:
+		k->json = true;
+		return 0;
+	case OPT_ALL:
+		k->all = true;
+		return 0;
+	case OPT_UPDATE:
+		k->update = true;
+		return 0;
+	case OPT_ARCH:
+		k->arch = arg;
+		return 0;
+	case OPT_FLAVOUR:
+		snprintf(k->flavour, sizeof(k->flavour), "%s", arg);
+		return 0;
+	case OPT_MIRROR:
+		k->mirror = arg;
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+/* What follows from what was not given. 0, or -1 and said. */
+static int complete(struct cli_kernel *k)
+{
+	if (!k->arch)
+		k->arch = vm_apt_native();
+	if (!k->arch || (strcmp(k->arch, "amd64") && strcmp(k->arch, "arm64"))) {
+		cli_error("--arch %s: give amd64 or arm64", k->arch ? k->arch : "");
+		return -1;
+	}
+	if (!k->flavour[0])
+		snprintf(k->flavour, sizeof(k->flavour), "cloud-%s", k->arch);
+	return 0;
+}
+
+static int act(struct cli_kernel *k, const char *name)
+{
+	for (size_t i = 0; i < NACTIONS; i++) {
+		if (strcmp(name, actions[i].name))
+			continue;
+		if (k->noperands >= actions[i].least && k->noperands <= actions[i].most)
+			return actions[i].run(k);
+		cli_error("kernel %s takes %s; see vmafuzz kernel --help", name,
+			  actions[i].most ? "one operand" : "no operand");
+		return CLI_FAILED;
+	}
+	cli_error("there is no kernel %s; see vmafuzz kernel --help", name);
+	return CLI_FAILED;
+}
+
+int cmd_kernel(int argc, char **argv)
+{
+	struct cli_kernel k = { 0 };
+	const char *arg;
+	int id;
+
+	while ((id = cli_next(&command, argc, argv, &arg)) != CLI_END) {
+		if (id == CLI_HELP)
+			return CLI_CONFORMS;
+		if (id == CLI_BAD || take(&k, id, arg))
+			return CLI_FAILED;
+	}
+	if (optind == argc) {
+		cli_error("kernel needs an action: available, fetch or list");
+		return CLI_FAILED;
+	}
+	k.operand = argv + optind + 1;
+	k.noperands = argc - optind - 1;
+	return complete(&k) ? CLI_FAILED : act(&k, argv[optind]);
+}
