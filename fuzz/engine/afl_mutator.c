@@ -83,7 +83,7 @@ size_t afl_custom_fuzz(void *data, uint8_t *buf, size_t len, uint8_t **out, uint
 	vm_program_decode(buf, len, &prog);
 	if (add)
 		vm_program_decode(add, add_len, &other);
-	vm_mutate(&a->mutator, &prog, add ? &other : NULL);
+	vm_mutate_or_generate(&a->mutator, &prog, add ? &other : NULL);
 	snprintf(a->description, sizeof(a->description), "%s", a->mutator.done);
 	n = vm_program_encode(&prog, a->fuzzed, sizeof(a->fuzzed));
 	while (n > max_size && prog.ncalls > 1) {

@@ -167,6 +167,8 @@ static void afl_environment(const char *mutator, bool resume)
 		"AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES",
 		"AFL_NO_CRASH_README",
 		"AFL_FAST_CAL",
+		/* It would try every call of every entry; a finding is reduced, and replayed. */
+		"AFL_DISABLE_TRIM",
 	};
 	char size[16];
 

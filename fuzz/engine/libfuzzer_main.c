@@ -89,7 +89,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 
 	vm_rng_seed(&engine.mutator.rng, seed);
 	vm_program_decode(data, size, &prog);
-	vm_mutate(&engine.mutator, &prog, NULL);
+	vm_mutate_or_generate(&engine.mutator, &prog, NULL);
 	return encode(&prog, data, max_size);
 }
 

@@ -360,6 +360,15 @@ void vm_mutate(struct vm_mutator *m, struct vm_program *prog, const struct vm_pr
 	vm_program_normalise(prog);
 }
 
+void vm_mutate_or_generate(struct vm_mutator *m, struct vm_program *prog,
+			   const struct vm_program *other)
+{
+	if (vm_rng_chance(&m->rng, 50))
+		vm_generate(m, prog);
+	else
+		vm_mutate(m, prog, other);
+}
+
 void vm_crossover(struct vm_mutator *m, struct vm_program *prog, const struct vm_program *other)
 {
 	m->done[0] = '\0';

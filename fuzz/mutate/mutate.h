@@ -46,6 +46,13 @@ void vm_generate(struct vm_mutator *m, struct vm_program *prog);
 void vm_mutate(struct vm_mutator *m, struct vm_program *prog, const struct vm_program *other);
 
 /*
+ * A mutant for an engine that chooses for itself what is mutated: as vm_mutate(), but every second
+ * one is from nothing (docs/guidance.md: what has led to something is not all there is).
+ */
+void vm_mutate_or_generate(struct vm_mutator *m, struct vm_program *prog,
+			   const struct vm_program *other);
+
+/*
  * Go on from where the first `head` calls of a program lead to (all, if it has fewer): a few aimed
  * calls in the place of the rest. Normalised.
  */

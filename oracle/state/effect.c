@@ -190,12 +190,29 @@ static void discard(const struct vm_step *st, struct vm_state *s, struct vm_obje
 		discard_area(st, &s->area[i], s, o);
 }
 
+/*
+ * Where a part of a VMA loses its locks it is a VMA of its own, unless there were none to lose:
+ * where locks are not known, neither is this.
+ */
+static void part_ways(const struct vm_step *st, struct vm_area *left, const struct vm_state *s)
+{
+	struct vm_area *next = left + 1;
+
+	if (!((left->flags | left->flags_maybe) & VM_LOCK_FLAGS))
+		return;
+	if (left->start == st->start && left->begins == VM_NO)
+		left->begins = VM_MAYBE;
+	if (left->end == st->end && next < s->area + s->n && next->begins == VM_NO)
+		next->begins = VM_MAYBE;
+}
+
 /* MREMAP_DONTUNMAP: the VMA stays, but for its locks (mm/mremap.c dontunmap_complete()). */
-static void leave_source(const struct vm_area *a, const struct vm_area *moved, struct vm_state *s,
-			 struct vm_objects *o)
+static void leave_source(const struct vm_step *st, const struct vm_area *a,
+			 const struct vm_area *moved, struct vm_state *s, struct vm_objects *o)
 {
 	struct vm_area *left = &s->area[vm_state_from(s, a->start)];
 
+	part_ways(st, left, s);
 	if (left->flags & VM_BIT(VM_FLAG_LO)) {
 		s->locks.lost += left->end - left->start;
 		s->locks.unlocks_more |= moved->end == left->start || moved->start == left->end ||
@@ -221,7 +238,7 @@ static void move_one(const struct vm_step *st, struct vm_area a, uint64_t to, st
 	 */
 	moved.begins = a.start > st->start && a.begins == VM_NO ? VM_NO : VM_MAYBE;
 	if (st->keep)
-		leave_source(&a, &moved, s, o);
+		leave_source(st, &a, &moved, s, o);
 	else
 		vm_state_unmap(s, a.start, a.end);
 	if (!s->lost)

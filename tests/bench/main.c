@@ -10,6 +10,7 @@
 #include "tests/bench/bench.h"
 #include "tests/bench/figures.h"
 #include "tests/bench/guidance/guidance.h"
+#include "tests/bench/guidance/player.h"
 #include "tests/bench/programs.h"
 
 static const char usage[] =
@@ -138,6 +139,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "guidance"))
 		return vm_bench_guidance(argc - 1, argv + 1);
+	if (argc == 3 && !strcmp(argv[1], "player")) /* started by guidance */
+		return vm_bench_player(argv[2]);
 	parse_options(argc, argv, &opt);
 	prepare(&b, &opt);
 	vm_bench_store(&b);

@@ -307,6 +307,13 @@ static void test_lock(void **state)
 	given("p0+4 rw lo");
 	STEP(MOVE, 1, 2, 20, .keep = true);
 	assert_true(s.locks.unlocks_more);
+	/* where it is not known if there was one, the rest of the VMA may part or stay */
+	given("p0+4 rw lo");
+	s.area[0].flags_maybe = VM_LOCK_FLAGS;
+	STEP(MOVE, 1, 2, 20, .keep = true);
+	assert_int_equal(s.n, 4);
+	assert_int_equal(s.area[1].begins, VM_MAYBE);
+	assert_int_equal(s.area[2].begins, VM_MAYBE);
 	vm_objects_free(&o);
 }
 

@@ -6,6 +6,7 @@
 #include "fuzz/feedback/feedback.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/guidance/arms.h"
+#include "tests/bench/guidance/player.h"
 
 #define BYTES 1024 /* of a random program, at most: a dozen calls */
 
@@ -23,7 +24,8 @@ struct searcher {
 
 const char *vm_arm_name(enum vm_arm arm)
 {
-	static const char *const names[VM_ARM_COUNT] = { "bytes", "generator", "feedback" };
+	static const char *const names[VM_ARM_COUNT] = { "bytes", "generator", "feedback",
+							 "libfuzzer", "afl" };
 
 	return names[arm];
 }
@@ -101,8 +103,8 @@ static void release(struct searcher *s)
 	free(s);
 }
 
-void vm_search_run(enum vm_arm arm, uint64_t seed, uint64_t budget, uint32_t from, uint32_t to,
-		   struct vm_search *out)
+static void search_here(enum vm_arm arm, uint64_t seed, uint64_t budget, uint32_t from, uint32_t to,
+			struct vm_search *out)
 {
 	struct searcher *s = calloc(1, sizeof(*s));
 	struct vm_program prog;
@@ -131,4 +133,13 @@ void vm_search_run(enum vm_arm arm, uint64_t seed, uint64_t budget, uint32_t fro
 	out->features = s->feedback.count;
 	out->kept = s->schedule->corpus.n;
 	release(s);
+}
+
+void vm_search_run(enum vm_arm arm, uint64_t seed, uint64_t budget, uint32_t from, uint32_t to,
+		   struct vm_search *out)
+{
+	if (arm == VM_ARM_LIBFUZZER || arm == VM_ARM_AFL)
+		vm_search_by_engine(vm_arm_name(arm), seed, budget, from, to, out);
+	else
+		search_here(arm, seed, budget, from, to, out);
 }

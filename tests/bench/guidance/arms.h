@@ -9,6 +9,8 @@ enum vm_arm {
 	VM_ARM_BYTES,	  /* random bytes, decoded */
 	VM_ARM_GENERATOR, /* vm_generate() alone */
 	VM_ARM_FEEDBACK,  /* the random engine's schedule: what has new features is kept */
+	VM_ARM_LIBFUZZER, /* libFuzzer's choice, the same mutator and features */
+	VM_ARM_AFL,	  /* AFL++'s */
 	VM_ARM_COUNT
 };
 

@@ -14,13 +14,14 @@
 static const char usage[] =
 	"Usage: vmafuzz-bench guidance [OPTION]...\n"
 	"Count the programs until planted faults are found: by random bytes, by the generator\n"
-	"alone, with feedback. The kernel is played by the oracle's rules: nothing is executed.\n"
+	"alone, with the feedback of each engine. The kernel is played by the oracle's rules:\n"
+	"nothing is executed.\n"
 	"\n"
 	"  --programs N   give up after N programs (1000000)\n"
 	"  --seeds N      repeat with so many seeds (10)\n"
 	"  --seed N       the first of them (1)\n"
 	"  --held-out     the faults that tuning did not look at\n"
-	"  --arm NAME     only bytes, generator or feedback\n"
+	"  --arm NAME     only bytes, generator, feedback (the random engine), libfuzzer or afl\n"
 	"  --help         print this\n";
 
 struct request {
@@ -36,7 +37,7 @@ static int arm_by_name(const char *name)
 	for (int i = 0; i < VM_ARM_COUNT; i++)
 		if (!strcmp(vm_arm_name((enum vm_arm)i), name))
 			return i;
-	vm_bench_die("--arm %s: there are bytes, generator, feedback", name);
+	vm_bench_die("--arm %s: there are bytes, generator, feedback, libfuzzer, afl", name);
 }
 
 static void parse(int argc, char **argv, struct request *r)
@@ -135,31 +136,38 @@ static double print_arm(const struct request *r, int arm, uint32_t fault)
 	return median(value, r->seeds);
 }
 
+/* The median, over the faults, of how far an arm with feedback is ahead of the generator. */
+static void print_ahead(const struct request *r, int arm, const double (*at)[VM_ARM_COUNT])
+{
+	uint64_t ratio[VM_FAULTS_TOTAL];
+	uint32_t n = 0;
+	char what[64];
+
+	printf("\n");
+	for (uint32_t fault = r->from; fault < r->to; fault++) {
+		double ahead = at[fault][VM_ARM_GENERATOR] / at[fault][arm];
+
+		printf("%-16s %s is %.1f times ahead of the generator\n", vm_fault_name(fault),
+		       vm_arm_name((enum vm_arm)arm), ahead);
+		ratio[n++] = (uint64_t)(ahead * 1000);
+	}
+	qsort(ratio, n, sizeof(ratio[0]), ascending);
+	snprintf(what, sizeof(what), "on the median fault, %s", vm_arm_name((enum vm_arm)arm));
+	vm_bench_print_aim(what, median(ratio, n) / 1000, AIM, "times ahead of the generator");
+}
+
 static void compare(const struct request *r)
 {
-	double at[VM_ARM_COUNT] = { 0 }, ratio;
-	uint32_t n = 0;
-	uint64_t half[VM_FAULTS_TOTAL];
+	static double at[VM_FAULTS_TOTAL][VM_ARM_COUNT];
 
 	printf("\n%-16s %-10s %-10s %-10s %-10s %s\n", "fault", "arm", "median", "from", "to",
 	       "found");
-	for (uint32_t fault = r->from; fault < r->to; fault++) {
+	for (uint32_t fault = r->from; fault < r->to; fault++)
 		for (int arm = 0; arm < VM_ARM_COUNT; arm++)
 			if (r->arm < 0 || r->arm == arm)
-				at[arm] = print_arm(r, arm, fault);
-		if (r->arm >= 0)
-			continue;
-		ratio = at[VM_ARM_GENERATOR] / at[VM_ARM_FEEDBACK];
-		printf("%-16s feedback is %.1f times ahead of the generator\n",
-		       vm_fault_name(fault), ratio);
-		half[n] = (uint64_t)(ratio * 1000);
-		n++;
-	}
-	if (!n)
-		return;
-	qsort(half, n, sizeof(half[0]), ascending);
-	vm_bench_print_aim("on the median fault, feedback", median(half, n) / 1000, AIM,
-			   "times ahead of the generator");
+				at[fault][arm] = print_arm(r, arm, fault);
+	for (int arm = VM_ARM_FEEDBACK; arm < VM_ARM_COUNT && r->arm < 0; arm++)
+		print_ahead(r, arm, at);
 }
 
 int vm_bench_guidance(int argc, char **argv)

@@ -198,7 +198,22 @@ static uint64_t choose(const struct vm_kernel *k, const struct vm_outcome *o)
 	if (o->value) /* MAP_32BIT: below this address */
 		return free_below(k, (uint64_t)o->value, len);
 	at = free_below(k, (task - task / 8) & ~(page - 1), len);
-	return at ? at : free_below(k, task & ~(page - 1), len);
+	return at >= k->info.mmap_min_addr ? at : free_below(k, task & ~(page - 1), len);
+}
+
+/*
+ * The first outcome, or, where it is that the kernel chooses an address and there is none above
+ * mmap_min_addr, the next that is not.
+ */
+static const struct vm_outcome *first_possible(const struct vm_kernel *k)
+{
+	const struct vm_outcome *o = k->outcomes.o;
+	uint32_t i = 0;
+
+	while (i + 1 < k->outcomes.n && o[i].kind == VM_RESULT_CHOSEN &&
+	       choose(k, &o[i]) < k->info.mmap_min_addr)
+		i++;
+	return &o[i];
 }
 
 static void result_of(struct vm_kernel *k, struct vm_event *e)
@@ -231,7 +246,7 @@ static void perform(struct vm_kernel *k, struct vm_event *e)
 
 	vm_outcomes(&r);
 	vm_objects_truncate(&k->objects, objects);
-	k->did = &k->outcomes.o[0];
+	k->did = first_possible(k);
 	vm_state_copy(&k->before, &k->now);
 	result_of(k, e);
 	vm_effect_apply(&k->did->effect, (uint64_t)e->result, &k->now, &k->objects,
