@@ -150,6 +150,29 @@ static bool injects_failure(const struct vm_script *s)
 	return false;
 }
 
+/* Does the program expect some pkey_alloc to end so (a vm_expect.result, an errno or 0)? */
+static bool expects_of_keys(const struct vm_script *s, int8_t result, int32_t value)
+{
+	for (unsigned int i = 0; i < s->prog.ncalls; i++)
+		for (unsigned int k = 0; k < s->nexpect[i]; k++)
+			if (s->prog.call[i].op == VM_OP_PKEY_ALLOC &&
+			    s->expect[i][k].result == result && s->expect[i][k].value == value)
+				return true;
+	return false;
+}
+
+/* What a program expects of pkey_alloc it says of processors with keys, or of those without. */
+static const char *wrong_processor(const struct vm_script *s, bool keys)
+{
+	bool given = expects_of_keys(s, 1, 0);
+
+	if (!keys && given)
+		return "processor has no protection keys";
+	if (keys && !given && expects_of_keys(s, 2, ENOSPC))
+		return "processor has protection keys";
+	return NULL;
+}
+
 /* Why the program cannot be judged on this target, or NULL. */
 static const char *skip_reason(struct check *c, const struct vm_script *s)
 {
@@ -161,7 +184,7 @@ static const char *skip_reason(struct check *c, const struct vm_script *s)
 		return "kernel has no mseal";
 	if (injects_failure(s))
 		return "fail-nth needs a guest";
-	return NULL;
+	return wrong_processor(s, info->features & VM_HAS_PKU);
 }
 
 static void count_calls(struct check *c)

@@ -58,7 +58,7 @@ void vm_model_start(struct vm_model *m, const struct vm_program *prog)
 
 void vm_model_reset(struct vm_model *m)
 {
-	m->state.process = vm_process_fresh(&m->info.layout);
+	m->state.process = vm_process_fresh(&m->info);
 	m->state.n = 0;
 	m->state.lost = false;
 	m->forked = m->replaced = false;

@@ -52,6 +52,8 @@ const char *vm_errno_name(int err)
 		return "EACCES";
 	case EFAULT:
 		return "EFAULT";
+	case ENOSPC:
+		return "ENOSPC";
 	case EBUSY:
 		return "EBUSY";
 	case EEXIST:

@@ -142,6 +142,15 @@ static void aim_mmap(struct vm_mutator *m, struct vm_call *call)
 		vm_aim_name(m, call);
 }
 
+/* None; one of the first that are given out; or any number. */
+static uint64_t aim_key(struct vm_mutator *m, unsigned int none)
+{
+	if (vm_rng_chance(&m->rng, none))
+		return UINT32_MAX;
+	return vm_rng_chance(&m->rng, 80) ? 1 + vm_rng_below(&m->rng, 3)
+					  : vm_rng_below(&m->rng, 18);
+}
+
 static void aim_remap(struct vm_mutator *m, struct vm_call *call)
 {
 	struct vm_span s;
@@ -220,8 +229,14 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 	case VM_OP_PKEY_MPROTECT:
 		put_span(m, call, vm_span_aimed(m));
 		call->arg[2].bits = vm_aim_prot(m);
-		call->arg[3].bits =
-			vm_rng_chance(&m->rng, 85) ? UINT32_MAX : vm_rng_below(&m->rng, 17);
+		call->arg[3].bits = aim_key(m, 60);
+		break;
+	case VM_OP_PKEY_ALLOC:
+		call->arg[0].bits = vm_rng_chance(&m->rng, 3);
+		call->arg[1].bits = vm_rng_below(&m->rng, vm_rng_chance(&m->rng, 95) ? 4 : 8);
+		break;
+	case VM_OP_PKEY_FREE:
+		call->arg[0].bits = aim_key(m, 5);
 		break;
 	case VM_OP_REMAP_FILE_PAGES:
 		aim_remap(m, call);
@@ -300,16 +315,16 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 void vm_aim_call(struct vm_mutator *m, struct vm_call *call)
 {
 	static const uint8_t weight[VM_OP_COUNT] = {
-		[VM_OP_MMAP] = 20,	[VM_OP_MUNMAP] = 10, [VM_OP_MREMAP] = 32,
-		[VM_OP_MPROTECT] = 12,	[VM_OP_MSEAL] = 6,   [VM_OP_READ] = 4,
-		[VM_OP_WRITE] = 5,	[VM_OP_FILL] = 11,   [VM_OP_TRUNCATE] = 3,
-		[VM_OP_FORK] = 2,	[VM_OP_END] = 1,     [VM_OP_SHMAT] = 3,
-		[VM_OP_SHMDT] = 1,	[VM_OP_EXEC] = 1,    [VM_OP_MLOCK] = 3,
-		[VM_OP_MLOCK2] = 2,	[VM_OP_MUNLOCK] = 2, [VM_OP_MLOCKALL] = 1,
-		[VM_OP_MUNLOCKALL] = 1, [VM_OP_MADVISE] = 9, [VM_OP_PROCESS_MADVISE] = 1,
-		[VM_OP_MSYNC] = 1,	[VM_OP_MINCORE] = 1, [VM_OP_PKEY_MPROTECT] = 2,
-		[VM_OP_NAME] = 1,	[VM_OP_MDWE] = 1,    [VM_OP_REMAP_FILE_PAGES] = 2,
-		[VM_OP_BRK] = 3,
+		[VM_OP_MMAP] = 20,	[VM_OP_MUNMAP] = 10,	[VM_OP_MREMAP] = 32,
+		[VM_OP_MPROTECT] = 12,	[VM_OP_MSEAL] = 6,	[VM_OP_READ] = 4,
+		[VM_OP_WRITE] = 5,	[VM_OP_FILL] = 11,	[VM_OP_TRUNCATE] = 3,
+		[VM_OP_FORK] = 2,	[VM_OP_END] = 1,	[VM_OP_SHMAT] = 3,
+		[VM_OP_SHMDT] = 1,	[VM_OP_EXEC] = 1,	[VM_OP_MLOCK] = 3,
+		[VM_OP_MLOCK2] = 2,	[VM_OP_MUNLOCK] = 2,	[VM_OP_MLOCKALL] = 1,
+		[VM_OP_MUNLOCKALL] = 1, [VM_OP_MADVISE] = 9,	[VM_OP_PROCESS_MADVISE] = 1,
+		[VM_OP_MSYNC] = 1,	[VM_OP_MINCORE] = 1,	[VM_OP_PKEY_MPROTECT] = 2,
+		[VM_OP_NAME] = 1,	[VM_OP_MDWE] = 1,	[VM_OP_REMAP_FILE_PAGES] = 2,
+		[VM_OP_BRK] = 3,	[VM_OP_PKEY_ALLOC] = 2, [VM_OP_PKEY_FREE] = 1,
 	};
 	const struct vm_model_area *areas;
 	uint8_t op = (uint8_t)vm_rng_weighted(&m->rng, weight, VM_OP_COUNT);

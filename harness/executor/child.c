@@ -151,6 +151,8 @@ static bool flags_matter(const struct child *c, const struct vm_event *e, bool r
 		return resized;
 	if (sets_flags(&e->sc))
 		return true;
+	if (e->sc.op == VM_OP_PKEY_MPROTECT && e->sc.arg[3] != UINT32_MAX)
+		return e->result == 0;
 	if (e->sc.op == VM_OP_FORK || e->sc.op == VM_OP_END)
 		return e->status == VM_STATUS_DONE;
 	if (c->locks && (e->sc.op == VM_OP_MREMAP || (e->sc.op == VM_OP_MMAP && e->result >= 0)))

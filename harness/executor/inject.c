@@ -160,7 +160,7 @@ static void rights_ignored(const struct vm_executor *ex, struct vm_event *e)
 	int fd = -1;
 
 	while (e->sc.op == VM_OP_WRITE && e->status == VM_STATUS_FAULTED && e->signo == SIGSEGV &&
-	       e->sigcode == SEGV_ACCERR) {
+	       (e->sigcode == SEGV_ACCERR || e->sigcode == SEGV_PKUERR)) {
 		uint64_t page = (uint64_t)e->result, word = vm_write_word(e->call, page);
 
 		if (fd < 0)
@@ -180,7 +180,7 @@ static bool may_do_nothing(uint8_t op)
 {
 	return op == VM_OP_MUNMAP || op == VM_OP_MPROTECT || op == VM_OP_PKEY_MPROTECT ||
 	       op == VM_OP_REMAP_FILE_PAGES || op == VM_OP_MSYNC || op == VM_OP_NAME ||
-	       op == VM_OP_MDWE || op == VM_OP_BRK;
+	       op == VM_OP_MDWE || op == VM_OP_BRK || op == VM_OP_PKEY_FREE;
 }
 
 /* munmap, mprotect and their like that would have had something to do. */
@@ -191,7 +191,7 @@ static bool success_for_nothing(const struct vm_executor *ex, struct vm_event *e
 	if (!may_do_nothing(e->sc.op))
 		return false;
 	vm_call_desc(e->sc.op)->footprint(&e->sc, &ex->info.layout, range);
-	if (e->sc.op != VM_OP_MDWE && range[0].start >= range[0].end)
+	if (e->sc.op != VM_OP_MDWE && e->sc.op != VM_OP_PKEY_FREE && range[0].start >= range[0].end)
 		return false;
 	e->status = VM_STATUS_DONE;
 	e->result = e->sc.op == VM_OP_BRK ? (int64_t)e->sc.arg[0] : 0;

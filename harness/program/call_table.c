@@ -96,9 +96,16 @@ static const struct vm_word mincore_words[] = {
 	{ NULL, 0 },
 };
 
-/* The key of pkey_mprotect: a number, or -1. */
+/* The key of pkey_mprotect and pkey_free: a number, or -1. */
 static const struct vm_word key_words[] = {
 	{ "nokey", UINT32_MAX },
+	{ NULL, 0 },
+};
+
+/* What a key takes away: PKEY_DISABLE_ACCESS, PKEY_DISABLE_WRITE. */
+static const struct vm_word key_rights_words[] = {
+	{ "noaccess", VM_KEY_NO_ACCESS },
+	{ "nowrite", VM_KEY_NO_WRITE },
 	{ NULL, 0 },
 };
 
@@ -405,6 +412,17 @@ static void no_footprint(const struct vm_syscall *sc, const struct vm_layout *la
 }
 
 /*
+ * All memory has key 0 unless it was given another. Once that is free, pkey_alloc can take it and
+ * its rights away from what the executor needs.
+ */
+static void key_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			  struct vm_range range[2])
+{
+	if ((uint32_t)sc->arg[0] == 0)
+		range[0].end = layout->task_size;
+}
+
+/*
  * The pages of the segment at the address, which SHM_RND rounds down to SHMLBA, a page on x86. Only
  * with SHM_REMAP may anything be there, but guards are more than mappings. Empty where do_shmat()
  * says EINVAL: an unaligned address. 6.12 ipc/shm.c.
@@ -446,6 +464,10 @@ static void shmdt_footprint(const struct vm_syscall *sc, const struct vm_layout 
 #define FLAGS(words, bits)                                                                         \
 	{                                                                                          \
 		"flags", VM_ARG_FLAGS, words, bits, 0, 0                                           \
+	}
+#define RIGHTS(words)                                                                              \
+	{                                                                                          \
+		"rights", VM_ARG_FLAGS, words, UINT32_MAX, 0, 0                                    \
 	}
 #define CHOICE(name, words)                                                                        \
 	{                                                                                          \
@@ -603,6 +625,16 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 		.name = "brk", .nr = -1, .nargs = 1, .returns_addr = true,
 		.arg = { ADDR("addr") },
 		.syntax = "%a", .footprint = brk_footprint,
+	},
+	[VM_OP_PKEY_ALLOC] = {
+		.name = "pkey_alloc", .nr = SYS_pkey_alloc, .nargs = 2,
+		.arg = { FLAGS(no_words, UINT32_MAX), RIGHTS(key_rights_words) },
+		.syntax = "%f %w", .footprint = no_footprint,
+	},
+	[VM_OP_PKEY_FREE] = {
+		.name = "pkey_free", .nr = SYS_pkey_free, .nargs = 1,
+		.arg = { FLAGS(key_words, UINT32_MAX) },
+		.syntax = "%f", .footprint = key_footprint,
 	},
 	[VM_OP_MDWE] = {
 		.name = "mdwe", .nr = -1, .nargs = 1,

@@ -25,6 +25,11 @@ enum vm_arg_kind {
 #define VM_NAME_TWO	2u
 #define VM_NAME_ILLEGAL 4u /* a name with a character that is not allowed */
 
+/* pkey_alloc: PKEY_DISABLE_ACCESS, PKEY_DISABLE_WRITE of <linux/mman.h>; x86 has VM_KEYS keys. */
+#define VM_KEY_NO_ACCESS 1u
+#define VM_KEY_NO_WRITE	 2u
+#define VM_KEYS		 16u
+
 /* PR_MDWE_REFUSE_EXEC_GAIN, PR_MDWE_NO_INHERIT of <linux/prctl.h>; older headers lack them. */
 #define VM_MDWE_REFUSE	   1u
 #define VM_MDWE_NO_INHERIT 2u
@@ -66,9 +71,9 @@ struct vm_call_desc {
 	/*
 	 * Text after the name; each directive takes the next arguments of its kinds. %r: ADDR and
 	 * LEN as a range; %p: PROT; %f: FLAGS joined by `|`, `0` for none; %w: FLAGS as words,
-	 * nothing for none; %a: ADDR alone; %c: CHOICE as a word or a number; %g: as %r, and the
-	 * flags' placement words (mmap); %m: ADDR, LEN, LEN, ADDR as a source, its lengths and a
-	 * destination (mremap).
+	 * nothing for none, the last of a line; %a: ADDR alone; %c: CHOICE as a word or a number;
+	 * %g: as %r, and the flags' placement words (mmap); %m: ADDR, LEN, LEN, ADDR as a source,
+	 * its lengths and a destination (mremap).
 	 */
 	const char *syntax;
 	/*

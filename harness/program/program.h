@@ -69,6 +69,8 @@ enum vm_op {
 	VM_OP_NAME,
 	VM_OP_MDWE,
 	VM_OP_BRK,
+	VM_OP_PKEY_ALLOC,
+	VM_OP_PKEY_FREE,
 	VM_OP_COUNT
 };
 

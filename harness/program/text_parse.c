@@ -144,8 +144,11 @@ static bool parse_flag(struct vm_parser *p, struct draft *d, const struct vm_arg
 	return unknown_flag(p, d, arg);
 }
 
-/* %f and %w: flags up to what may follow a call. */
-static bool parse_flags(struct vm_parser *p, struct draft *d, bool required)
+/*
+ * %f and %w: flags up to what may follow a call; `joined`: more arguments follow, so that these end
+ * where no `|` is.
+ */
+static bool parse_flags(struct vm_parser *p, struct draft *d, bool required, bool joined)
 {
 	unsigned int i = vm_row_take(d->desc, VM_ARG_FLAGS, &d->used);
 	const struct vm_arg_desc *arg = &d->desc->arg[i];
@@ -158,6 +161,8 @@ static bool parse_flags(struct vm_parser *p, struct draft *d, bool required)
 		if (!parse_flag(p, d, arg, &d->call->arg[i].bits))
 			return false;
 		more = vm_scan_accept(p, "|");
+		if (joined && !more)
+			return true;
 	}
 }
 
@@ -350,7 +355,7 @@ static bool parse_args(struct vm_parser *p, struct draft *d)
 				&d->call->arg[vm_row_take(d->desc, VM_ARG_LEN, &d->used)].len);
 			break;
 		default: /* f, w */
-			ok = parse_flags(p, d, *c == 'f');
+			ok = parse_flags(p, d, *c == 'f', *c == 'f' && c[1]);
 			break;
 		}
 		if (!ok)

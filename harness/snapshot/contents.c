@@ -48,10 +48,10 @@ uint32_t vm_observe_contents(struct vm_observer *o)
 
 		while (i < o->npage && o->page[i].addr < o->vma[v].end)
 			i++;
-		if (o->digest && o->vma[v].mode & VM_MODE_R)
-			seen = digest_in_place(o, &o->page[from], i - from);
-		else
-			seen = digest_by_mem(o, &o->page[from], i - from);
+		/* a protection key may not let us read what is readable */
+		seen = (o->digest && o->vma[v].mode & VM_MODE_R &&
+			digest_in_place(o, &o->page[from], i - from)) ||
+		       digest_by_mem(o, &o->page[from], i - from);
 	}
 	if (!seen)
 		o->npage = 0;

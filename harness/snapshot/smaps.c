@@ -25,17 +25,37 @@ uint64_t vm_flags_parse(const char *p, const char *end)
 	return flags;
 }
 
-/* One VMA's lines behind its first, up to and with its VmFlags; false if there are none. */
+/* Does the line begin with `name`? Then *line goes beyond it. */
+static bool begins(const char **line, const char *end, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (**line != *name || (size_t)(end - *line) < len || memcmp(*line, name, len) != 0)
+		return false;
+	*line += len;
+	return true;
+}
+
+/*
+ * One VMA's lines behind its first, up to and with its VmFlags; false if there are none. Its key
+ * comes just before, where there are keys.
+ */
 static bool read_flags(struct vm_lines *l, struct vm_vma *vma)
 {
-	static const char key[] = "VmFlags:";
 	const char *line, *end;
+	uint64_t key = 0;
 
 	while (vm_lines_next(l, &line, &end)) {
-		if (line[0] != 'V' || (size_t)(end - line) < sizeof(key) - 1 ||
-		    memcmp(line, key, sizeof(key) - 1) != 0)
+		if (begins(&line, end, "ProtectionKey:")) {
+			while (line < end && *line == ' ')
+				line++;
+			if (!vm_procfs_decimal(&line, end, &key) || key > 15)
+				return false;
 			continue;
-		vma->flags = vm_flags_parse(line + sizeof(key) - 1, end);
+		}
+		if (!begins(&line, end, "VmFlags:"))
+			continue;
+		vma->flags = vm_flags_parse(line, end) | key << VM_FLAG_K0;
 		vma->flags_known = 1;
 		return true;
 	}

@@ -39,7 +39,7 @@ enum vm_kind {
 #define VM_FLAG_NAMES                                                                              \
 	"rd", "wr", "ex", "sh", "mr", "mw", "me", "ms", "gd", "pf", "lo", "io", "sr", "rr", "dc",  \
 		"de", "lf", "ac", "nr", "ht", "sf", "ar", "wf", "dd", "sd", "mm", "hg", "nh",      \
-		"mg", "um", "uw", "ui", "ss", "dp", "sl", "gu", "bt", "mt"
+		"mg", "um", "uw", "ui", "ss", "dp", "sl", "gu", "bt", "mt", "k0", "k1", "k2", "k3"
 #define VM_FLAG_MR	4u /* VM_MAYREAD, VM_MAYWRITE, VM_MAYEXEC */
 #define VM_FLAG_MW	5u
 #define VM_FLAG_ME	6u
@@ -61,7 +61,8 @@ enum vm_kind {
 #define VM_FLAG_SS	32u /* VM_SHADOW_STACK */
 #define VM_FLAG_DP	33u /* VM_DROPPABLE */
 #define VM_FLAG_SL	34u /* VM_SEALED */
-#define VM_FLAG_COUNT	38u
+#define VM_FLAG_K0	38u /* k0..k3: the bits of ProtectionKey, VM_PKEY_BIT0 to VM_PKEY_BIT3 */
+#define VM_FLAG_COUNT	42u
 #define VM_FLAG_UNKNOWN 63u /* a name that is not in the list was seen */
 
 struct vm_vma {

@@ -153,6 +153,7 @@ static void forget(struct vm_judge *j, struct vm_state *s)
 	uint32_t n = 0;
 
 	o->segment_unknown = true;
+	vm_key_doubt(&s->process.keys);
 	for (uint32_t i = 0; i < o->n; i++) {
 		o->object[i].zero = false;
 		o->object[i].npages = 0;
@@ -173,11 +174,11 @@ void vm_adopt(struct vm_judge *j, const struct vm_snapshot *snap)
 	struct vm_state *to = j->next, *old = j->before;
 	uint32_t own = 0;
 
-	to->process = old->process;
 	to->n = 0;
 	to->lost = false;
 	if (old->lost)
 		forget(j, old);
+	to->process = old->process;
 	to->locks = old->locks;
 	to->guards_used = old->guards_used;
 	for (uint32_t i = 0; i < snap->nvma; i++) {
@@ -207,7 +208,7 @@ void vm_begin(struct vm_judge *j, const struct vm_event *start)
 	if (start)
 		return;
 	/* A fresh child holds the executor and nothing else. */
-	s->process = vm_process_fresh(&j->info->layout);
+	s->process = vm_process_fresh(j->info);
 	s->n = 0;
 	s->lost = false;
 	s->locks = (struct vm_locks){ 0 };

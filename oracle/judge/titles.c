@@ -174,7 +174,7 @@ void vm_title_of_result(const struct vm_judge *j, const struct vm_outcomes *outs
 	result_word(j->e, seen, sizeof(seen));
 	o = vm_nearest_outcome(j, outs);
 	cause = bug ? bug->cause : o && o->cause ? o->cause->text : NULL;
-	if (bug && j->e->result < 0)
+	if (bug && j->e->result < 0 && (outs->n != 1 || o->kind != VM_RESULT_ERRNO))
 		snprintf(wanted, sizeof(wanted), "success");
 	else if (o)
 		outcome_word(o, wanted, sizeof(wanted));

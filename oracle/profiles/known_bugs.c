@@ -82,6 +82,35 @@ static bool lost_locks_are_counted(const struct vm_judge *j)
 	return (op == VM_OP_MLOCK || op == VM_OP_MLOCK2) && e->result == -ENOMEM;
 }
 
+/*
+ * arch/x86/include/asm/pkeys.h (6.18): where the processor has no keys, mm_pkey_alloc() gives key 0
+ * to the first that asks, arch_set_user_pkey_access() says EINVAL then, and key 0 cannot be freed;
+ * from the second time on it is ENOSPC. 6.12.117 and 7.2 ask for keys first.
+ */
+static bool asks_for_key(const struct vm_event *e)
+{
+	const uint64_t known = VM_KEY_NO_ACCESS | VM_KEY_NO_WRITE;
+
+	return e->kind == VM_EVENT_CALL && e->sc.op == VM_OP_PKEY_ALLOC && !e->sc.arg[0] &&
+	       !(e->sc.arg[1] & ~known);
+}
+
+static bool key_without_keys(const struct vm_judge *j)
+{
+	bool asked = false, parents = false; /* in this address space, or before the fork */
+
+	for (const struct vm_event *e = j->trace->event; e < j->e; e++) {
+		if (!e->space)
+			parents |= asks_for_key(e);
+		else if (e->sc.op == VM_OP_FORK)
+			asked = false;
+		else
+			asked |= asks_for_key(e);
+	}
+	return !(j->info->features & VM_HAS_PKU) && asks_for_key(j->e) && j->e->result == -EINVAL &&
+	       !parents && !(asked && j->e->space);
+}
+
 static const struct vm_known_bug bugs[] = {
 	{ .cause = "a shrink is charged as growth",
 	  .text = "6.16 to 7.2: mm/mremap.c vrm_calc_charge() charges vrm->delta of a shrinking "
@@ -104,6 +133,12 @@ static const struct vm_known_bug bugs[] = {
 	  .last = 7001,
 	  .shows = lost_locks_are_counted,
 	  .about_locks = true },
+	{ .cause = "the first without keys is refused late",
+	  .text = "seen in 6.18.44, not in 6.12.117 and 7.2: arch/x86/include/asm/pkeys.h "
+		  "mm_pkey_alloc() gives out key 0 where the processor has no keys",
+	  .first = 4009,
+	  .last = 7001,
+	  .shows = key_without_keys },
 };
 
 static unsigned int release_of(const char *release)

@@ -171,6 +171,22 @@ bool vm_mdwe_refuses(const struct vm_rule *r, uint8_t was, uint8_t now)
 	return now & VM_MODE_W || !(was & VM_MODE_X);
 }
 
+uint64_t vm_takes_exec_key(struct vm_rule *r, uint64_t *maybe)
+{
+	const struct vm_keys *k = &r->s->process.keys;
+
+	if (vm_key_taken_by_exec(k)) {
+		r->done.step[r->done.n++] = (struct vm_step){ .kind = VM_STEP_EXEC_KEY };
+		r->nkept = r->done.n;
+	}
+	return vm_key_of_exec(k, maybe);
+}
+
+enum vm_tri vm_area_key_denies(const struct vm_rule *r, const struct vm_area *a, bool write)
+{
+	return vm_key_denies(&r->s->process.keys, a->flags, a->flags_maybe, write);
+}
+
 uint8_t vm_mode_of_prot(uint64_t prot)
 {
 	return (prot & PROT_READ ? VM_MODE_R : 0) | (prot & PROT_WRITE ? VM_MODE_W : 0) |

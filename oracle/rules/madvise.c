@@ -36,6 +36,8 @@ static const struct vm_cause map_count = { .text = "too many mappings",
 					   .resource = true };
 static const struct vm_cause no_right = { .text = "protection does not allow it",
 					  .basis = "mm/gup.c check_vma_flags()" };
+static const struct vm_cause key = { .text = "protection key does not allow it",
+				     .basis = "mm/gup.c check_vma_flags()" };
 static const struct vm_cause guarded = { .text = "guard page in the range",
 					 .basis = "mm/memory.c handle_pte_marker()" };
 static const struct vm_cause past_end = { .text = "page lies past the end of its object",
@@ -80,13 +82,17 @@ static bool is_discard(int32_t advice)
 	}
 }
 
-/* Only what nobody could write to is protected: private anonymous memory without the write right.
+/*
+ * Only what nobody could write to is protected: private anonymous memory without the write right,
+ * or with a key that denies it.
  */
-static enum vm_tri seal_refuses(const struct vm_area *a, int32_t advice)
+static enum vm_tri seal_refuses(const struct vm_rule *r, const struct vm_area *a, int32_t advice)
 {
-	if (!is_discard(advice) || !vm_area_is_anonymous(a) || a->prot & VM_MODE_W)
+	enum vm_tri denied = a->prot & VM_MODE_W ? vm_area_key_denies(r, a, true) : VM_YES;
+
+	if (!is_discard(advice) || !vm_area_is_anonymous(a) || denied == VM_NO)
 		return VM_NO;
-	return a->sealed;
+	return denied == VM_MAYBE && a->sealed == VM_YES ? VM_MAYBE : a->sealed;
 }
 
 /* What is done to all mapped pages of [start, end). */
@@ -105,7 +111,7 @@ static void done_up_to(struct vm_rule *r, const struct vm_step *step, uint64_t e
 static bool visit(struct vm_rule *r, int32_t advice, const struct vm_area *a, uint64_t start,
 		  uint64_t end)
 {
-	if (vm_fails(r, seal_refuses(a, advice), EPERM, &sealed) ||
+	if (vm_fails(r, seal_refuses(r, a, advice), EPERM, &sealed) ||
 	    vm_advice_refused(r, advice, a, start, end))
 		return true;
 	return vm_advice_is_flags(advice) && vm_fails(r, vm_over_map_count(r), EAGAIN, &map_count);
@@ -175,6 +181,7 @@ static void populate(struct vm_rule *r, int32_t advice, uint64_t start, uint64_t
 			return;
 		}
 		if (vm_fails(r, vm_is(!(a->prot & right)), EINVAL, &no_right) ||
+		    vm_fails(r, vm_area_key_denies(r, a, right == VM_MODE_W), EINVAL, &key) ||
 		    vm_fails(r, a->guard, EFAULT, &guarded))
 			return;
 		if (vm_object_past_end(&r->objects->object[a->object], a->off + (at - a->start)) ==

@@ -95,10 +95,10 @@ static const struct vm_cause *unreachable(const struct vm_rule *r, const struct 
 	return NULL;
 }
 
-/* PROT_EXEC alone has a key that denies reading, where there are keys and one was free. */
+/* populate_vma_page_range() writes to what is private and writable. */
 static enum vm_tri key_denies(const struct vm_rule *r, const struct vm_area *a)
 {
-	return a->prot == VM_MODE_X && r->info->features & VM_HAS_PKU ? VM_MAYBE : VM_NO;
+	return vm_area_key_denies(r, a, a->prot & VM_MODE_W && !a->shared);
 }
 
 /* Pages of [start, at) are there now, and all of the flags. */

@@ -162,7 +162,7 @@ static bool charge(struct vm_rule *r, const struct vm_map_request *q, bool chose
 		vm_does(r, &gap);
 	if (vm_fails(r, over, ENOMEM, &shmem_commit))
 		return true;
-	r->done.n = 0;
+	r->done.n = r->nkept;
 	r->s = before;
 	return false;
 }
@@ -206,11 +206,12 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 				.object = q->backing,
 				.attach = q->attach,
 				.off = q->object ? q->offset : 0,
-				.flags = flags,
+				.flags = flags | q->key,
 				.maybe = is_droppable(q) ? 0 : r->s->locks.def_maybe & ~flags };
 	struct vm_step copies = { .kind = VM_STEP_COPY, .chosen = chosen };
 	enum vm_tri over = vm_over_rlimit(r, q->len / r->info->layout.page_size);
 
+	step.maybe |= q->key_maybe;
 	/* after vms_gather_munmap_vmas(): splits stay */
 	if (chosen ? vm_fails(r, over, ENOMEM, &rlimit)
 		   : vm_fails_split(r, over, ENOMEM, &rlimit, q->addr, q->addr + q->len))
@@ -226,7 +227,7 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 	}
 	if (chosen) {
 		/* not shown in the working state: nothing is judged after it */
-		r->done.n = 0;
+		r->done.n = r->nkept;
 		r->done.step[r->done.n++] = step;
 		if (copies.end)
 			r->done.step[r->done.n++] = copies;
@@ -341,8 +342,11 @@ void vm_rule_mmap(struct vm_rule *r)
 	    vm_stops(r, vm_is(!q.len), ENOMEM, &len_wraps) ||
 	    vm_fails(r, vm_is(q.offset / r->info->layout.page_size + pages < pages), EOVERFLOW,
 		     &offset_wraps) ||
-	    vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||
-	    vm_stops(r, vm_is(q.len > r->info->layout.task_size), ENOMEM, &too_long))
+	    vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count))
+		return;
+	if (q.prot == PROT_EXEC)
+		q.key = vm_takes_exec_key(r, &q.key_maybe);
+	if (vm_stops(r, vm_is(q.len > r->info->layout.task_size), ENOMEM, &too_long))
 		return;
 	vm_rule_map(r, &q);
 }

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #define PROT_SEM_BIT 8u
+#define VM_NO_KEY    UINT32_MAX /* -1 */
 
 static const struct vm_cause both_grow = { .text = "PROT_GROWSDOWN and PROT_GROWSUP",
 					   .basis = "mm/mprotect.c do_mprotect_pkey()" };
@@ -70,17 +71,37 @@ static enum vm_tri over_data_limit(const struct vm_rule *r)
 	return r->info->rlimit_data == UINT64_MAX ? VM_NO : VM_MAYBE;
 }
 
-static void protect_up_to(struct vm_rule *r, uint64_t start, uint64_t end)
+static uint64_t key_asked(const struct vm_rule *r)
 {
-	struct vm_step step = { .kind = VM_STEP_PROTECT,
-				.prot = vm_mode_of_prot(r->sc->arg[2]),
-				.start = start,
-				.end = end };
+	return r->sc->op == VM_OP_PKEY_MPROTECT ? r->sc->arg[3] : VM_NO_KEY;
+}
 
-	r->done.n = 0;
-	if (start < end) {
-		r->done.n = 1;
-		r->done.step[0] = step;
+/*
+ * The step of all VMAs that can be changed: the key that is asked for, or that of PROT_EXEC alone
+ * if there is one. arch/x86/mm/pkeys.c __arch_override_mprotect_pkey().
+ */
+static struct vm_step protect_step(struct vm_rule *r, uint64_t start)
+{
+	uint64_t prot = r->sc->arg[2] & ~(uint64_t)(PROT_GROWSDOWN | PROT_GROWSUP);
+	struct vm_step step = { .kind = VM_STEP_PROTECT,
+				.prot = vm_mode_of_prot(prot),
+				.start = start };
+
+	if (key_asked(r) != VM_NO_KEY)
+		step.flags = key_asked(r) << VM_FLAG_K0;
+	else if (prot == PROT_EXEC)
+		step.flags = vm_takes_exec_key(r, &step.maybe);
+	if (key_asked(r) != VM_NO_KEY || step.flags || step.maybe)
+		step.clear = VM_KEY_FLAGS;
+	return step;
+}
+
+static void protect_up_to(struct vm_rule *r, struct vm_step *step, uint64_t end)
+{
+	step->end = end;
+	r->done.n = r->nkept;
+	if (step->start < end) {
+		r->done.step[r->done.n++] = *step;
 		r->what = "partly applied";
 	}
 }
@@ -105,6 +126,7 @@ static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 {
 	const struct vm_state *s = r->s;
 	uint8_t now = vm_mode_of_prot(r->sc->arg[2]);
+	struct vm_step step = protect_step(r, start);
 	uint64_t at = start;
 
 	r->licence = VM_DOCUMENTED;
@@ -123,7 +145,7 @@ static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 		     vm_fails(r, charge_fails(r, i, next, at, end), ENOMEM, &commit)))
 			return;
 		at = s->area[next - 1].end;
-		protect_up_to(r, start, at < end ? at : end);
+		protect_up_to(r, &step, at < end ? at : end);
 	}
 	r->what = NULL;
 	vm_succeeds(r, 0);
@@ -151,20 +173,18 @@ static void protect_grown(struct vm_rule *r, uint64_t start, uint64_t end)
 		if (more && area[i].begins == VM_NO)
 			continue;
 		r->failed = failed;
-		r->done.n = 0;
+		r->done.n = r->nkept = 0;
 		r->what = NULL;
 		protect_each(r, area[i].start, end);
 	}
 }
 
-/* Key 0 is every process' where there are keys; others would have to be allocated. */
+/* Without keys not even key 0 is allocated. */
 static bool key_missing(const struct vm_rule *r)
 {
-	uint64_t key = r->sc->arg[3];
+	uint64_t key = key_asked(r);
 
-	if (r->sc->op != VM_OP_PKEY_MPROTECT || key == UINT32_MAX)
-		return false;
-	return key || !(r->info->features & VM_HAS_PKU);
+	return key != VM_NO_KEY && !vm_key_is_allocated(&r->s->process.keys, key);
 }
 
 void vm_rule_mprotect(struct vm_rule *r)

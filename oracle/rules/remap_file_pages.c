@@ -88,7 +88,7 @@ static bool destroys(struct vm_rule *r, const struct vm_area *a, uint64_t start,
 	vm_does(r, &gap);
 	if (vm_fails(r, vm_is(!vm_object_attached(r->objects, r->s)), EINVAL, &segment_gone))
 		return true;
-	r->done.n = 0;
+	r->done.n = r->nkept;
 	r->s = before;
 	return false;
 }
@@ -101,6 +101,7 @@ static void map_again(struct vm_rule *r, const struct vm_area *a, uint64_t start
 	enum vm_tri locked = has_flag(a, VM_FLAG_LO);
 	uint64_t lo = VM_BIT(VM_FLAG_LO), asked = locked == VM_YES ? lo : 0;
 	enum vm_tri over = vm_new_over_memlock(r, locked == VM_NO ? 0 : lo, size);
+	uint64_t key_maybe = 0;
 	struct vm_step map = { .kind = VM_STEP_MAP,
 			       .prot = a->prot,
 			       .shared = true,
@@ -111,7 +112,11 @@ static void map_again(struct vm_rule *r, const struct vm_area *a, uint64_t start
 			       .off = pgoff * page,
 			       .flags = VM_MAY_ALL | asked | r->s->locks.def_flags };
 
-	map.maybe = (r->s->locks.def_maybe | (locked == VM_MAYBE ? lo : 0)) & ~map.flags;
+	/* VM_READ and so on become PROT_READ and so on */
+	if (a->prot == VM_MODE_X)
+		map.flags |= vm_takes_exec_key(r, &key_maybe);
+	map.maybe =
+		key_maybe | ((r->s->locks.def_maybe | (locked == VM_MAYBE ? lo : 0)) & ~map.flags);
 	if (over == VM_YES && !(map.flags & lo))
 		over = VM_MAYBE;
 	if (vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||

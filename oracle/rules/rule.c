@@ -29,6 +29,8 @@ static const struct {
 	[VM_OP_MSYNC] = { "msync", vm_rule_msync },
 	[VM_OP_MINCORE] = { "mincore", vm_rule_mincore },
 	[VM_OP_PKEY_MPROTECT] = { "mprotect", vm_rule_mprotect },
+	[VM_OP_PKEY_ALLOC] = { "pkey", vm_rule_pkey_alloc },
+	[VM_OP_PKEY_FREE] = { "pkey", vm_rule_pkey_free },
 	[VM_OP_NAME] = { "name", vm_rule_name_area },
 	[VM_OP_BRK] = { "brk", vm_rule_brk },
 	[VM_OP_MDWE] = { "mdwe", vm_rule_mdwe },
@@ -150,7 +152,7 @@ void vm_outcomes(struct vm_rule *r)
 	r->out->silent = false;
 	r->out->why_silent = NULL;
 	r->failed = false;
-	r->done.n = 0;
+	r->done.n = r->nkept = 0;
 	r->licence = VM_MEANT;
 	r->what = NULL;
 	rules[r->sc->op].outcomes(r);

@@ -9,6 +9,7 @@
 #include "harness/trace/trace.h"
 #include "oracle/profiles/profile.h"
 #include "oracle/state/effect.h"
+#include "oracle/state/process.h"
 
 /* Why an outcome comes about. Constant data of the rule files; the text is part of titles. */
 struct vm_cause {
@@ -72,6 +73,7 @@ struct vm_rule {
 	/* The look just before the call, if it showed which pages are present; else NULL. */
 	const struct vm_snapshot *seen;
 	struct vm_effect done;	    /* effects of the steps already made */
+	uint32_t nkept;		    /* steps of it that no failure takes back */
 	uint8_t licence;	    /* of a failure from here on */
 	const char *what;	    /* wording for it */
 	struct vm_state *work;	    /* scratch for the state after `done` */
@@ -173,15 +175,25 @@ enum vm_tri vm_over_map_count(const struct vm_rule *r);
  */
 bool vm_mdwe_refuses(const struct vm_rule *r, uint8_t was, uint8_t now);
 
+/*
+ * From here on a key is taken for memory with PROT_EXEC alone: its flags, and in *maybe those that
+ * are not known. execute_only_pkey().
+ */
+uint64_t vm_takes_exec_key(struct vm_rule *r, uint64_t *maybe);
+
+/* Does the key of an area keep the program from reading (or writing) it? */
+enum vm_tri vm_area_key_denies(const struct vm_rule *r, const struct vm_area *a, bool write);
+
 /* The prot bits of a VMA for a PROT_* argument. */
 uint8_t vm_mode_of_prot(uint64_t prot);
 
 /* What is to be mapped. Lengths and offsets are whole pages. */
 struct vm_map_request {
 	uint64_t addr, len, prot, flags, offset; /* flags: MAP_* */
-	uint64_t object;  /* enum vm_object_name; VM_OBJECT_NONE for anonymous memory */
-	uint32_t backing; /* in r->objects; VM_NO_OBJECT: new */
-	uint16_t attach;  /* by shmat: as vm_area.attach */
+	uint64_t object;	 /* enum vm_object_name; VM_OBJECT_NONE for anonymous memory */
+	uint32_t backing;	 /* in r->objects; VM_NO_OBJECT: new */
+	uint16_t attach;	 /* by shmat: as vm_area.attach */
+	uint64_t key, key_maybe; /* VM_KEY_FLAGS: of what has PROT_EXEC alone, and unknown ones */
 	bool shared;
 	bool read_only; /* opened without the right to write */
 };
@@ -194,6 +206,8 @@ void vm_rule_munmap(struct vm_rule *r);
 void vm_rule_mremap(struct vm_rule *r);
 void vm_rule_mprotect(struct vm_rule *r); /* pkey_mprotect too */
 void vm_rule_mseal(struct vm_rule *r);
+void vm_rule_pkey_alloc(struct vm_rule *r);
+void vm_rule_pkey_free(struct vm_rule *r);
 void vm_rule_touch(struct vm_rule *r); /* read, write, fill */
 void vm_rule_truncate(struct vm_rule *r);
 void vm_rule_fork(struct vm_rule *r);

@@ -5,11 +5,17 @@
 #include <signal.h>
 #include <string.h>
 
+#define VM_SEGV_PKUERR 4 /* SEGV_PKUERR */
+
 static const struct vm_cause unmapped = { .text = "page is not mapped",
 					  .basis = "arch fault handler: SEGV_MAPERR" };
 static const struct vm_cause refused = {
 	.text = "protection does not allow it",
 	.basis = "arch fault handler, access_error(): SEGV_ACCERR"
+};
+static const struct vm_cause key_denies = {
+	.text = "protection key does not allow it",
+	.basis = "arch/x86/mm/fault.c bad_area_access_from_pkeys(): SEGV_PKUERR"
 };
 static const struct vm_cause guarded = {
 	.text = "guard page",
@@ -56,13 +62,7 @@ static void faults(struct vm_rule *r, enum vm_tri cond, int64_t done, int signo,
 	o->effect = r->done;
 }
 
-/* PROT_EXEC alone gets a key that denies access where there are keys: execute_only_pkey(). */
-static bool execute_only_key(const struct vm_rule *r, const struct vm_area *a)
-{
-	return a->prot == VM_MODE_X && r->info->features & VM_HAS_PKU;
-}
-
-/* May this touch be made in an area? Any right lets x86 read; a key may take away from x alone. */
+/* May this touch be made in an area, whatever its key says? Any right lets x86 read. */
 static enum vm_tri allowed(const struct vm_rule *r, const struct vm_area *a)
 {
 	bool x86 = !strcmp(r->info->machine, "x86_64");
@@ -71,8 +71,6 @@ static enum vm_tri allowed(const struct vm_rule *r, const struct vm_area *a)
 		return vm_is(a->prot & VM_MODE_W);
 	if (!x86)
 		return a->prot & VM_MODE_R ? VM_YES : a->prot ? VM_MAYBE : VM_NO;
-	if (execute_only_key(r, a))
-		return VM_MAYBE;
 	return vm_is(a->prot);
 }
 
@@ -189,7 +187,7 @@ static bool grow(struct vm_rule *r, uint64_t at, int64_t done)
 static bool touch_page(struct vm_rule *r, uint64_t at, int64_t done)
 {
 	const struct vm_area *a = vm_state_at(r->s, at);
-	enum vm_tri may, past;
+	enum vm_tri denied, may, past;
 
 	if (at >= r->info->layout.task_size) {
 		faults(r, VM_YES, done, SIGSEGV, -1, &beyond);
@@ -201,11 +199,14 @@ static bool touch_page(struct vm_rule *r, uint64_t at, int64_t done)
 		touched(r, r->sc->arg[0] & vm_page_mask(r), at);
 		a = vm_state_at(r->s, at);
 	}
+	denied = vm_area_key_denies(r, a, r->sc->op != VM_OP_READ);
+	faults(r, denied, done, SIGSEGV, VM_SEGV_PKUERR, &key_denies);
+	if (denied == VM_YES)
+		return false;
 	may = allowed(r, a);
 	if (may != VM_YES) {
-		/* SEGV_PKUERR where a key refuses */
 		faults(r, may == VM_NO ? VM_YES : VM_MAYBE, done, SIGSEGV,
-		       may == VM_NO && !execute_only_key(r, a) ? SEGV_ACCERR : -1, &refused);
+		       may == VM_NO ? SEGV_ACCERR : -1, &refused);
 		if (may == VM_NO)
 			return false;
 	}

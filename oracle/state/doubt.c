@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Effects that may or may not have happened, and that a layout does not show. */
 #include "oracle/state/effect.h"
+#include "oracle/state/process.h"
 
 static bool is_hidden(uint8_t kind)
 {
@@ -13,6 +14,7 @@ static bool is_hidden(uint8_t kind)
 	case VM_STEP_GUARD:
 	case VM_STEP_UNGUARD:
 	case VM_STEP_COPY:
+	case VM_STEP_EXEC_KEY:
 		return true;
 	default:
 		return false;
@@ -103,7 +105,9 @@ void vm_effect_doubt(const struct vm_effect *e, struct vm_state *s, struct vm_ob
 		const struct vm_step *st = &e->step[i];
 		uint32_t k;
 
-		if (!is_hidden(st->kind) || st->chosen)
+		if (st->kind == VM_STEP_EXEC_KEY)
+			vm_key_doubt(&s->process.keys);
+		if (!is_hidden(st->kind) || st->chosen || st->kind == VM_STEP_EXEC_KEY)
 			continue;
 		vm_state_split(s, st->start);
 		vm_state_split(s, st->end);

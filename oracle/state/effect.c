@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "oracle/state/effect.h"
+#include "oracle/state/process.h"
 
 static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, struct vm_state *s,
 		    struct vm_objects *o)
@@ -40,8 +41,31 @@ static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, stru
 		vm_state_put(s, &a);
 }
 
-static void protect_area(struct vm_area *a, uint8_t prot)
+/*
+ * The key of an area that gets other rights: asked for; or, from mprotect, as it was, unless it is
+ * that of PROT_EXEC alone, which goes with it. arch/x86/mm/pkeys.c __arch_override_mprotect_pkey().
+ */
+static void new_key(const struct vm_step *st, struct vm_area *a, const struct vm_keys *k)
 {
+	uint64_t maybe, exec = vm_key_of_exec(k, &maybe);
+	bool only_exec = a->prot == VM_MODE_X && k->exec;
+
+	if (st->clear & VM_KEY_FLAGS) {
+		a->flags = (a->flags & ~VM_KEY_FLAGS) | st->flags;
+		a->flags_maybe = (a->flags_maybe & ~VM_KEY_FLAGS) | st->maybe;
+	} else if (a->prot == VM_MODE_X && k->doubt) {
+		a->flags_maybe |= VM_KEY_FLAGS;
+	} else if (only_exec && !(a->flags_maybe & VM_KEY_FLAGS) &&
+		   (a->flags & VM_KEY_FLAGS) == exec) {
+		a->flags &= ~VM_KEY_FLAGS;
+	}
+}
+
+static void protect_area(const struct vm_step *st, struct vm_area *a, const struct vm_keys *k)
+{
+	uint8_t prot = st->prot;
+
+	new_key(st, a, k);
 	if (!a->shared && prot & VM_MODE_W && !(a->flags & VM_BIT(VM_FLAG_NR))) {
 		if (!(a->prot & VM_MODE_W) && a->account == VM_NO)
 			a->account = VM_YES;
@@ -84,7 +108,7 @@ static void change_areas(const struct vm_step *st, struct vm_state *s)
 		else if (st->kind == VM_STEP_NAME)
 			s->area[i].name = st->name;
 		else
-			protect_area(&s->area[i], st->prot);
+			protect_area(st, &s->area[i], &s->process.keys);
 		s->area[i].begins = VM_MAYBE;
 	}
 	if (i < s->n)
@@ -399,16 +423,18 @@ static void copy_pages(const struct vm_area *a, uint64_t start, uint64_t end, bo
 
 /*
  * copy_pages() of one area after the other. A guard page ends the populating of its VMA, so that
- * what is behind it is uncertain; *stopped: there was one before. __mm_populate() with
- * ignore_errors.
+ * what is behind it is uncertain; *stopped: there was one before. So does a key that keeps the
+ * program from writing. __mm_populate() with ignore_errors.
  */
 static void copy_area(const struct vm_area *a, uint64_t start, uint64_t end, bool certain,
 		      bool *stopped, struct vm_state *s, struct vm_objects *o, uint64_t page_size)
 {
+	enum vm_tri denied = vm_key_denies(&s->process.keys, a->flags, a->flags_maybe, true);
+
 	if (a->begins == VM_YES)
 		*stopped = false;
-	*stopped |= a->guard != VM_NO;
-	if (a->guard != VM_YES)
+	*stopped |= a->guard != VM_NO || denied == VM_MAYBE;
+	if (a->guard != VM_YES && denied != VM_YES)
 		copy_pages(a, start, end, certain && !*stopped, s, o, page_size);
 }
 
@@ -439,13 +465,13 @@ static void protect(const struct vm_step *st, struct vm_state *s, struct vm_obje
 
 	for (uint32_t i = vm_state_from(s, st->start);
 	     st->prot & VM_MODE_W && i < s->n && s->area[i].start < st->end; i++) {
-		const struct vm_area *a = &s->area[i];
-		uint64_t locks = (a->flags | a->flags_maybe) & VM_LOCK_FLAGS;
+		struct vm_area a = s->area[i];
+		uint64_t locks = (a.flags | a.flags_maybe) & VM_LOCK_FLAGS;
 
-		if (a->anon != VM_NO_OBJECT && !(a->prot & VM_MODE_W) &&
-		    locks & VM_BIT(VM_FLAG_LO) &&
-		    !(a->flags & ~a->flags_maybe & VM_BIT(VM_FLAG_LF)))
-			copy_area(a, st->start, st->end, !(a->flags_maybe & VM_LOCK_FLAGS),
+		new_key(st, &a, &s->process.keys);
+		if (a.anon != VM_NO_OBJECT && !(a.prot & VM_MODE_W) && locks & VM_BIT(VM_FLAG_LO) &&
+		    !(a.flags & ~a.flags_maybe & VM_BIT(VM_FLAG_LF)))
+			copy_area(&a, st->start, st->end, !(a.flags_maybe & VM_LOCK_FLAGS),
 				  &stopped, s, o, page_size);
 	}
 	change_areas(st, s);
@@ -485,6 +511,9 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 		case VM_STEP_DEFAULT:
 			s->locks.def_flags = st->flags;
 			s->locks.def_maybe = 0;
+			break;
+		case VM_STEP_EXEC_KEY:
+			vm_key_take_for_exec(&s->process.keys);
 			break;
 		case VM_STEP_SEAL:
 		case VM_STEP_NAME:

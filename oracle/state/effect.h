@@ -32,7 +32,8 @@ enum vm_step_kind {
 	VM_STEP_LOCK, /* VmFlags lo and lf of [start, end) become `flags`, where VMAs can be locked
 		       */
 	VM_STEP_GROW, /* what begins at `end` and grows down (VM_GROWSDOWN) begins at `start` */
-	VM_STEP_DEFAULT, /* mm->def_flags: new mappings get `flags` of VM_LOCK_FLAGS */
+	VM_STEP_DEFAULT,  /* mm->def_flags: new mappings get `flags` of VM_LOCK_FLAGS */
+	VM_STEP_EXEC_KEY, /* a protection key is taken for memory with PROT_EXEC alone */
 };
 
 struct vm_step {
@@ -46,11 +47,12 @@ struct vm_step {
 	uint8_t call; /* FILL, WRITE: index of the call in the program */
 	uint8_t name; /* NAME: as vm_area.name */
 	uint64_t start, end, to;
-	uint32_t object;       /* MAP: VM_NO_OBJECT for anonymous memory or a new segment; RESIZE */
-	uint16_t attach;       /* MAP: of s0, as vm_area.attach */
-	uint64_t off;	       /* MAP: where in the object */
-	uint64_t flags, clear; /* MAP, FLAGS, LOCK, DEFAULT: as vm_area.flags */
-	uint64_t maybe;	       /* MAP: flags that are unknown */
+	uint32_t object; /* MAP: VM_NO_OBJECT for anonymous memory or a new segment; RESIZE */
+	uint16_t attach; /* MAP: of s0, as vm_area.attach */
+	uint64_t off;	 /* MAP: where in the object */
+	/* MAP, FLAGS, LOCK, DEFAULT: as vm_area.flags; PROTECT: the key, if `clear` has keys */
+	uint64_t flags, clear;
+	uint64_t maybe; /* MAP, PROTECT: flags that are unknown */
 };
 
 #define VM_EFFECT_MAX 8

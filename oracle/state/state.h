@@ -29,16 +29,19 @@ enum vm_tri { VM_NO, VM_YES, VM_MAYBE };
 /* What a new mapping may be made by mprotect, unless its file says otherwise. */
 #define VM_MAY_ALL (VM_BIT(VM_FLAG_MR) | VM_BIT(VM_FLAG_MW) | VM_BIT(VM_FLAG_ME))
 
+/* VM_PKEY_BIT0 to VM_PKEY_BIT3: the protection key of a VMA. */
+#define VM_KEY_FLAGS (15ull << VM_FLAG_K0)
+
 /*
  * VmFlags that are believed in, compared, and keep VMAs apart. Not among them: rd wr ex sh ms (prot
  * and shared), sl and ac (facts of their own), sd (VM_SOFTDIRTY: any change of a VMA sets it,
- * merging ignores it), and those that only drivers, keys or debugging features set.
+ * merging ignores it), and those that only drivers or debugging features set.
  */
 #define VM_TRACKED_FLAGS                                                                           \
 	(VM_MAY_ALL | VM_BIT(VM_FLAG_GD) | VM_BIT(VM_FLAG_LO) | VM_BIT(VM_FLAG_LF) |               \
 	 VM_BIT(VM_FLAG_SR) | VM_BIT(VM_FLAG_RR) | VM_BIT(VM_FLAG_DC) | VM_BIT(VM_FLAG_NR) |       \
 	 VM_BIT(VM_FLAG_HT) | VM_BIT(VM_FLAG_WF) | VM_BIT(VM_FLAG_DD) | VM_BIT(VM_FLAG_HG) |       \
-	 VM_BIT(VM_FLAG_NH) | VM_BIT(VM_FLAG_MG) | VM_BIT(VM_FLAG_DP))
+	 VM_BIT(VM_FLAG_NH) | VM_BIT(VM_FLAG_MG) | VM_BIT(VM_FLAG_DP) | VM_KEY_FLAGS)
 
 struct vm_area {
 	uint64_t start, end;
@@ -65,10 +68,22 @@ struct vm_area {
 
 #define VM_NAME_UNKNOWN 0xff
 
-/* What is believed of the process besides its mappings: told by the results of calls alone. */
+/* Protection keys (x86); all zero where there are none. */
+struct vm_keys {
+	uint16_t allocated;	 /* bit k: key k is; key 0 always */
+	uint8_t exec;		 /* the key of memory with PROT_EXEC alone; 0: none yet */
+	bool doubt;		 /* one may have been taken for that meanwhile */
+	uint8_t rights[VM_KEYS]; /* of this thread: VM_KEY_NO_ACCESS, VM_KEY_NO_WRITE */
+};
+
+/*
+ * What is believed of the process besides its mappings: told by the results of calls alone, but for
+ * the key that PROT_EXEC takes.
+ */
 struct vm_process {
 	uint8_t mdwe; /* PR_SET_MDWE: VM_MDWE_* bits */
 	uint64_t brk; /* the break */
+	struct vm_keys keys;
 };
 
 /* The executor's own memory; the special VMAs among it (vdso, vvar, kcov) are never locked. */

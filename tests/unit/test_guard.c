@@ -226,6 +226,16 @@ static void test_locks(void **state)
 	PERMITTED(MUNLOCKALL, 0, 0, 0, 0, 0);
 }
 
+/* Key 0 is the executor's, too. */
+static void test_keys(void **state)
+{
+	(void)state;
+	GUARDED(PKEY_FREE, 0, 0, 0, 0, 0);
+	GUARDED(PKEY_FREE, 1ull << 32, 0, 0, 0, 0);
+	PERMITTED(PKEY_FREE, 1, 0, 0, 0, 0);
+	PERMITTED(PKEY_ALLOC, 0, 0, 0, 0, 0);
+}
+
 /* Whatever the values: whole pages, in order, and a second range for a move only. */
 static void test_footprint_is_proper(void **state)
 {
@@ -320,6 +330,7 @@ int main(void)
 		cmocka_unit_test(test_touch),
 		cmocka_unit_test(test_touch_of_too_much),
 		cmocka_unit_test(test_locks),
+		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_footprint_is_proper),
 		cmocka_unit_test(test_unlimited_locks),
 	};

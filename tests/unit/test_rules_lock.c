@@ -75,12 +75,6 @@ static void test_mlock_failures(void **state)
 	BOTH_SAY(b, "mlock p1+3",
 		 "ENOMEM (page lies past the end of its object) {lock p1+3 lo, copy p1+2}");
 	BOTH_SAY(b, "mlock p3+1", "ENOMEM (page lies past the end of its object) {lock p3+1 lo}");
-	/* a key may deny reading what may only be executed */
-	bench_state(b, "p0+1 x");
-	b->info.features |= VM_HAS_PKU;
-	BOTH_SAY(b, "mlock p0+1",
-		 "ENOMEM (memory that cannot be accessed) {lock p0+1 lo}; "
-		 "= 0 {lock p0+1 lo, copy p0+1}");
 	bench_close(b);
 }
 

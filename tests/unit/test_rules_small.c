@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rules of msync, mincore, pkey_mprotect, remap_file_pages, name, mdwe and brk, without a kernel:
+ * Rules of msync, mincore, remap_file_pages, name, mdwe and brk, without a kernel:
  * above all what this machine's kernel cannot show.
  */
 #include <errno.h>
@@ -39,7 +39,7 @@ static int set_up(void **state)
 	place = calloc(1, sizeof(*place));
 	vm_model_default_info(&place->info);
 	vm_objects_name(&place->objects, VM_OBJECT_PAGES * P);
-	place->state.process = vm_process_fresh(&place->info.layout);
+	place->state.process = vm_process_fresh(&place->info);
 	return 0;
 }
 
@@ -162,21 +162,6 @@ static void test_mincore_bits(void **state)
 	assert_errno(0, ENOMEM);
 }
 
-static void test_pkey(void **state)
-{
-	(void)state;
-	map(0, 2, 0);
-	run(VM_OP_PKEY_MPROTECT, BASE, P, PROT_READ, 0);
-	assert_errno(0, EINVAL);
-	place->info.features |= VM_HAS_PKU;
-	run(VM_OP_PKEY_MPROTECT, BASE, P, PROT_READ, 0);
-	assert_value(0, 0);
-	run(VM_OP_PKEY_MPROTECT, BASE, P, PROT_READ, 1);
-	assert_errno(0, EINVAL);
-	run(VM_OP_PKEY_MPROTECT, BASE, P, PROT_READ, UINT32_MAX);
-	assert_value(0, 0);
-}
-
 static void test_remap_locked(void **state)
 {
 	const struct vm_state *s;
@@ -291,7 +276,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_msync_locked, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_mincore_bits, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_pkey, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_remap_locked, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_name_where_there_are_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_mdwe, set_up, tear_down),

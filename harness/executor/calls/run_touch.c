@@ -32,10 +32,10 @@ static void touch_pages(const struct vm_executor *ex, const struct vm_event *e,
 	uint64_t first = e->sc.arg[0] & ~(page_size - 1);
 	uint64_t n = count_pages(e->sc.arg[0], e->sc.arg[1], page_size);
 
-	ex->area->fault.armed = 1;
+	vm_fault_arm(&ex->area->fault);
 	for (; *done < n; ++*done)
 		touch_page(e, first + *done * page_size, *done, page_size);
-	ex->area->fault.armed = 0;
+	vm_fault_disarm(&ex->area->fault);
 }
 
 void vm_run_touch(const struct vm_executor *ex, struct vm_event *e, uint64_t from)
