@@ -15,6 +15,7 @@ if [ "${1-}" = --all ]; then
 fi
 build=${1-$root/build}
 out=$root/tests/traces/conformance
+target=${TARGET-local} # what this machine cannot show: TARGET=exec:COMMAND, of a guest with keys, say
 
 # recorded TRACE PROGRAM: is it of this program?
 recorded() {
@@ -31,7 +32,7 @@ while read -r program; do
 	trace=$out/${name//\//_}.trace
 	wanted[$trace]=1
 	recorded "$trace" "$program" ||
-		"$build/vmafuzz" replay --save-trace "$trace" "$program" >/dev/null
+		"$build/vmafuzz" replay --target "$target" --save-trace "$trace" "$program" >/dev/null
 done < <(find "$root/corpus/conformance" -name '*.vma' | sort)
 for trace in "$out"/*.trace; do
 	[ -n "${wanted[$trace]-}" ] || rm "$trace"
