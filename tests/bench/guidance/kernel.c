@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/trace/preamble.h"
 #include "oracle/model.h"
 #include "tests/bench/guidance/faults.h"
 #include "tests/bench/guidance/kernel.h"
@@ -16,9 +17,9 @@ struct vm_kernel *vm_kernel_new(const struct vm_profile *profile)
 
 	if (!k)
 		return NULL;
-	vm_model_default_info(&k->info);
+	vm_model_default_info(&k->given);
 	k->profile = profile;
-	k->trace.info = k->info;
+	k->trace.info = k->info = k->given;
 	k->vma = malloc(MAX_VMAS * sizeof(*k->vma));
 	k->page = malloc(MAX_PAGES * sizeof(*k->page));
 	if (k->vma && k->page)
@@ -163,6 +164,8 @@ static void begin(struct vm_kernel *k, const struct vm_program *prog)
 {
 	k->now.n = 0;
 	k->now.lost = false;
+	k->info = k->given;
+	vm_preamble_overlay(prog, &k->info);
 	vm_objects_reset(&k->objects);
 	vm_objects_name(&k->objects, VM_OBJECT_PAGES * k->info.layout.page_size);
 	memset(k->names, 0, sizeof(k->names));
@@ -175,6 +178,16 @@ static void begin(struct vm_kernel *k, const struct vm_program *prog)
 	k->trace.exit = VM_EXIT_DONE;
 }
 
+/* Where what must stay free below a mapping begins. include/linux/mm.h vm_start_gap(). */
+static uint64_t gap_start(const struct vm_kernel *k, const struct vm_area *a)
+{
+	uint64_t gap = VM_STACK_GAP_PAGES * k->info.layout.page_size;
+
+	if (!(a->flags & VM_BIT(VM_FLAG_GD)))
+		return a->start;
+	return a->start > gap ? a->start - gap : 0;
+}
+
 /* Highest free range of len bytes below `top`; 0 if there is none. */
 static uint64_t free_below(const struct vm_kernel *k, uint64_t top, uint64_t len)
 {
@@ -183,8 +196,8 @@ static uint64_t free_below(const struct vm_kernel *k, uint64_t top, uint64_t len
 
 		if (a->end <= top && top - a->end >= len)
 			return top - len;
-		if (a->start < top)
-			top = a->start;
+		if (gap_start(k, a) < top)
+			top = gap_start(k, a);
 	}
 	return top >= len ? top - len : 0;
 }

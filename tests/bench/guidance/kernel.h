@@ -18,7 +18,7 @@ struct vm_past_call {
 };
 
 struct vm_kernel {
-	struct vm_target_info info;
+	struct vm_target_info given, info; /* info: given, with the preamble of the program */
 	const struct vm_profile *profile;
 	struct vm_state before, now, work; /* before and after the call at hand */
 	struct vm_objects objects;
