@@ -125,10 +125,11 @@ void vm_setup_memory(struct vm_executor *ex)
 	grow_stack(page_size);
 	end_heap(page_size);
 	ex->area = map_shared(NULL, sizeof(*ex->area), 0);
+	/* The parent's own memory is a hole in children: it comes last, below all that is guarded. */
+	vm_kcov_map(&ex->kcov, &ex->info);
 	ex->io = map_shared(NULL, io, 0);
 	if (madvise(ex->io, io, MADV_DONTFORK))
 		vm_die("madvise(MADV_DONTFORK): %s", strerror(errno));
-	vm_kcov_map(&ex->kcov, &ex->info);
 	if (vm_fault_install(&ex->area->fault, ex->area->altstack, VM_ALTSTACK_SIZE))
 		vm_die("cannot install signal handlers: %s", strerror(errno));
 }
