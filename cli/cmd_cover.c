@@ -200,8 +200,9 @@ static int run_programs(struct request *q, struct vm_target *t, const struct vm_
 	return ret < 0 ? -1 : 0;
 }
 
-static int run_all(struct request *q, char **path, int n)
+static int run_all(struct request *q, const struct vm_points *points, char **path, int n)
 {
+	struct vm_places places = { 0 };
 	struct vm_corpus corpus = { 0 };
 	struct vm_target *t = NULL;
 	char err[512] = "";
@@ -220,10 +221,15 @@ static int run_all(struct request *q, char **path, int n)
 			"(CONFIG_KCOV, debugfs mounted, an executor that starts as root)",
 			q->target.spec);
 		ret = -1;
+	} else if (vm_points_places(points, &places)) {
+		cli_error("no memory for the functions of vmlinux");
+		ret = -1;
 	} else {
+		vm_target_limit(t, &places);
 		ret = run_programs(q, t, &corpus);
 	}
 	vm_target_close(t);
+	vm_places_free(&places);
 	vm_corpus_free(&corpus);
 	return ret;
 }
@@ -307,7 +313,7 @@ int cmd_cover(int argc, char **argv)
 	if (bad)
 		cli_error("%s", err);
 	if (!bad)
-		bad = q.run ? run_all(&q, argv + optind, argc - optind)
+		bad = q.run ? run_all(&q, &r.points, argv + optind, argc - optind)
 			    : load_all(&q, argv + optind, argc - optind);
 	if (!bad) {
 		bad = measure(&q, &r, err, sizeof(err));

@@ -236,7 +236,7 @@ int vm_places_load(const char *out, struct vm_places *places, char *err, size_t 
 		return -1;
 	ret = each_number((const char *)text, add_number, &list, &odd);
 	free(text);
-	if (!ret && !odd && in_order(&list)) {
+	if (!ret && !odd && in_order(&list) && list.n / 2 <= VM_MAX_PLACES) {
 		/* Two numbers in a row are a range in memory, too. */
 		places->range = (struct vm_range *)list.value;
 		places->n = (uint32_t)(list.n / 2);

@@ -20,7 +20,10 @@ static int open_cover(struct vm_session *s, char *err, size_t errlen)
 	vm_path(path, "%s/pcs", s->opt->out);
 	if (!access(path, F_OK) && vm_pcs_load(&s->pcs, path, err, errlen))
 		return -1;
-	return vm_places_load(s->opt->out, &s->places, err, errlen);
+	if (vm_places_load(s->opt->out, &s->places, err, errlen))
+		return -1;
+	vm_target_limit(s->target, &s->places);
+	return 0;
 }
 
 struct vm_session *vm_session_open(const struct vm_options *opt, bool keep_corpus, char *err,

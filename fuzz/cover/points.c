@@ -281,10 +281,24 @@ static int by_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
+/* Sorted ranges less than `gap` apart become one: padding, or little that does not matter. */
+static uint32_t merge(struct vm_range *range, uint32_t n, uint64_t gap)
+{
+	uint32_t last = 0;
+
+	for (uint32_t i = 1; i < n; i++) {
+		if (range[i].start > range[last].end + gap)
+			range[++last] = range[i];
+		else if (range[i].end > range[last].end)
+			range[last].end = range[i].end;
+	}
+	return n ? last + 1 : 0;
+}
+
 int vm_points_places(const struct vm_points *p, struct vm_places *places)
 {
 	struct vm_range *range = calloc(p->nfunctions + 1, sizeof(*range));
-	uint32_t n = 0;
+	uint32_t n;
 
 	if (!range)
 		return -1;
@@ -295,12 +309,9 @@ int vm_points_places(const struct vm_points *p, struct vm_places *places)
 		range[i] = (struct vm_range){ f->begin, f->begin + f->size + 1 };
 	}
 	qsort(range, p->nfunctions, sizeof(*range), by_start);
-	for (uint32_t i = 1; i < p->nfunctions; i++) {
-		if (range[i].start > range[n].end)
-			range[++n] = range[i];
-		else if (range[i].end > range[n].end)
-			range[n].end = range[i].end;
-	}
-	*places = (struct vm_places){ .n = n + 1, .range = range };
+	n = merge(range, p->nfunctions, 64);
+	for (uint64_t gap = 128; n > VM_MAX_PLACES; gap *= 2)
+		n = merge(range, n, gap);
+	*places = (struct vm_places){ .n = n, .range = range };
 	return 0;
 }

@@ -1,23 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fuzz/feedback/edges.h"
 
-bool vm_places_have(const struct vm_places *places, uint64_t pc)
-{
-	uint32_t low = 0, high = places->n;
-
-	if (!high)
-		return true;
-	while (high - low > 1) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (pc < places->range[mid].start)
-			high = mid;
-		else
-			low = mid;
-	}
-	return pc >= places->range[low].start && pc < places->range[low].end;
-}
-
 uint32_t vm_edge_id(uint8_t op, const struct vm_edge *edge, const struct vm_places *places)
 {
 	uint64_t from = vm_places_have(places, edge->from) ? edge->from : 0;

@@ -10,14 +10,6 @@
 
 #define VM_MAX_EDGE_IDS 8192 /* of one run */
 
-/* Ranges of kernel addresses, sorted, none touching the next. n 0: no limit. */
-struct vm_places {
-	uint32_t n;
-	struct vm_range *range; /* malloc()ed */
-};
-
-bool vm_places_have(const struct vm_places *places, uint64_t pc);
-
 /* Which ids the run at hand has had; starts zeroed, kept from run to run. */
 struct vm_edge_seen {
 	uint32_t run;

@@ -121,6 +121,9 @@ void vm_kcov_edges(const struct vm_kcov *k, enum vm_kcov_who who, uint64_t n,
 	for (uint64_t i = 0; i < n && i < VM_KCOV_WORDS - 1; i++) {
 		uint16_t *slot;
 
+		/* As if nothing else were instrumented: an excursion leaves no trace. */
+		if (!vm_places_have(&k->places, pc[i]))
+			continue;
 		e.from = e.to;
 		e.to = pc[i];
 		slot = edge_slot(call, &e);
@@ -165,7 +168,7 @@ void vm_kcov_compares(const struct vm_kcov *k, enum vm_kcov_who who, uint64_t n,
 		struct vm_compare c = read_compare(word + i * COMPARE_WORDS);
 		uint16_t *slot = compare_slot(call, &c);
 
-		if (*slot || c.a == c.b)
+		if (*slot || c.a == c.b || !vm_places_have(&k->places, c.pc))
 			continue;
 		if (kept == VM_MAX_COMPARES) {
 			cover->cut = true;

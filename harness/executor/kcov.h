@@ -20,6 +20,8 @@ enum vm_kcov_who { VM_KCOV_PROGRAM, VM_KCOV_FORKED, VM_KCOV_BUFFERS };
 struct vm_kcov {
 	int fd[VM_KCOV_BUFFERS];
 	uint64_t *buffer[VM_KCOV_BUFFERS]; /* NULL: there is no kcov */
+	struct vm_range range[VM_MAX_PLACES];
+	struct vm_places places; /* what counts in the program at hand; in range[] */
 };
 
 /* In the area: what was told of one call, and where each is in a hash table. */

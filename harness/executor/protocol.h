@@ -40,6 +40,8 @@ struct vm_run_request {
 /* With kcov (VM_HAS_KCOV), else without effect: */
 #define VM_RUN_COVER   4u /* tell which points of the kernel each call went through */
 #define VM_RUN_COMPARE 8u /* ... or what it compared */
+#define VM_RUN_PLACES                                                                              \
+	16u /* only in some code: vm_places_put() stands between request and program */
 
 struct vm_run_reply {
 	uint8_t exit; /* enum vm_exit */

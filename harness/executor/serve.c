@@ -35,6 +35,21 @@ static int skip(uint32_t id)
 										  : VM_EXIT_USAGE;
 }
 
+/* Which code kcov is to tell of in this run. */
+static bool take_places(struct vm_kcov *k, const struct vm_run_request *req, const uint8_t **body,
+			size_t *len)
+{
+	size_t n;
+
+	k->places = (struct vm_places){ .range = k->range };
+	if (!(req->flags & VM_RUN_PLACES))
+		return true;
+	n = vm_places_get(*body, *len, &k->places);
+	*body += n;
+	*len -= n;
+	return n;
+}
+
 static int run_one(struct vm_executor *ex, uint32_t id, const uint8_t *body, size_t len)
 {
 	struct vm_run_request req;
@@ -45,7 +60,11 @@ static int run_one(struct vm_executor *ex, uint32_t id, const uint8_t *body, siz
 	if (len < sizeof(req))
 		return fail("broken frame", "VM_FRAME_RUN without a request");
 	memcpy(&req, body, sizeof(req));
-	vm_program_decode(body + sizeof(req), len - sizeof(req), &ex->area->prog);
+	body += sizeof(req);
+	len -= sizeof(req);
+	if (!take_places(&ex->kcov, &req, &body, &len))
+		return fail("broken frame", "VM_FRAME_RUN with odd places");
+	vm_program_decode(body, len, &ex->area->prog);
 	if (vm_preamble_refused(&ex->area->prog, &ex->info, why, sizeof(why)))
 		return skip(id);
 	if (!vm_run_program(ex, &req, &reply))

@@ -37,6 +37,7 @@ struct vm_target {
 	struct vm_stream stream;
 	struct vm_target_info info;
 	uint32_t timeout_ms;
+	const struct vm_places *places; /* the caller's, or NULL */
 	uint32_t last_wire_id;
 	unsigned int inflight;
 	struct request request[VM_TARGET_MAX_INFLIGHT];
@@ -242,12 +243,16 @@ static uint32_t before_all(const struct vm_target *t)
 
 static int send_request(struct vm_target *t, const struct request *r, const struct message *m)
 {
-	uint8_t head[8], bytes[VM_BYTES_MAX];
-	size_t len = vm_program_encode(&r->prog, bytes, sizeof(bytes));
+	uint8_t head[8 + VM_PLACES_BYTES], bytes[VM_BYTES_MAX];
+	size_t len = vm_program_encode(&r->prog, bytes, sizeof(bytes)), before = 8;
+	uint32_t flags = r->run_flags;
 
-	vm_put_fixed(vm_put_fixed(head, t->timeout_ms, 4), r->run_flags, 4);
-	if (len &&
-	    vm_stream_send(&t->stream, VM_FRAME_RUN, r->wire_id, head, sizeof(head), bytes, len))
+	if (t->places && t->places->n && flags & (VM_RUN_COVER | VM_RUN_COMPARE)) {
+		flags |= VM_RUN_PLACES;
+		before += vm_places_put(t->places, head + before);
+	}
+	vm_put_fixed(vm_put_fixed(head, t->timeout_ms, 4), flags, 4);
+	if (len && vm_stream_send(&t->stream, VM_FRAME_RUN, r->wire_id, head, before, bytes, len))
 		return 0;
 	return SAY(m, "target: out of memory");
 }
@@ -266,6 +271,11 @@ static int restart(struct vm_target *t, const struct message *m)
 		from = r->wire_id + 1;
 	}
 	return 0;
+}
+
+void vm_target_limit(struct vm_target *t, const struct vm_places *places)
+{
+	t->places = places;
 }
 
 int vm_target_submit(struct vm_target *t, const struct vm_program *prog, uint32_t id,

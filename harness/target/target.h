@@ -52,6 +52,12 @@ int vm_target_submit(struct vm_target *t, const struct vm_program *prog, uint32_
 int vm_target_wait(struct vm_target *t, uint32_t *id, struct vm_trace *trace, char *err,
 		   size_t errlen);
 
+/*
+ * From now on kcov is to tell of these places only, of at most VM_MAX_PLACES ranges, in requests
+ * with VM_RUN_COVER or VM_RUN_COMPARE. They must outlive the target.
+ */
+void vm_target_limit(struct vm_target *t, const struct vm_places *places);
+
 /* Submit and wait, with nothing else in flight. As vm_target_wait. */
 int vm_target_run(struct vm_target *t, const struct vm_program *prog, uint32_t run_flags,
 		  struct vm_trace *trace, char *err, size_t errlen);

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "harness/program/program.h"
+
 /* Most of each that one call keeps; the rest is dropped, and `cut` says so. */
 #define VM_MAX_EDGES	4096
 #define VM_MAX_COMPARES 1024
@@ -36,5 +38,22 @@ struct vm_cover {
 	const struct vm_compare *compare;
 	bool cut; /* there was more than kcov's buffer, or this, has room for */
 };
+
+/* Ranges of kernel addresses, sorted, none overlapping the next. n 0: no limit. */
+struct vm_places {
+	uint32_t n;
+	struct vm_range *range;
+};
+#define VM_MAX_PLACES 128 /* of a request */
+
+bool vm_places_have(const struct vm_places *places, uint64_t pc);
+
+/*
+ * Places as a part of a request (VM_RUN_PLACES): at most VM_PLACES_BYTES, the length is returned.
+ * Or from there, into room for VM_MAX_PLACES ranges; 0 if they are not valid.
+ */
+#define VM_PLACES_BYTES (10 + 20 * VM_MAX_PLACES)
+size_t vm_places_put(const struct vm_places *places, uint8_t *buf);
+size_t vm_places_get(const uint8_t *buf, size_t len, struct vm_places *places);
 
 #endif

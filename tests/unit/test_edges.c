@@ -126,6 +126,33 @@ static void test_too_many_are_dropped(void **state)
 	assert_int_equal(ids(&everywhere), VM_MAX_EDGE_IDS);
 }
 
+static void test_places_in_a_request(void **state)
+{
+	struct vm_range range[VM_MAX_PLACES], room[VM_MAX_PLACES];
+	struct vm_places many = { VM_MAX_PLACES, range }, got = { 0, room };
+	uint8_t bytes[VM_PLACES_BYTES];
+	size_t len;
+
+	(void)state;
+	for (uint64_t i = 0; i < VM_MAX_PLACES; i++)
+		range[i] = (struct vm_range){ UINT64_MAX / 2 + (i << 50),
+					      UINT64_MAX / 2 + (i << 50) + 9 };
+	len = vm_places_put(&many, bytes);
+	assert_in_range(len, 1, sizeof(bytes));
+	assert_int_equal(vm_places_get(bytes, len, &got), len);
+	assert_int_equal(got.n, VM_MAX_PLACES);
+	assert_memory_equal(room, range, sizeof(range));
+	for (size_t n = 0; n < len; n++)
+		assert_int_equal(vm_places_get(bytes, n, &got), 0);
+	many.n = 0;
+	assert_int_equal(vm_places_put(&many, bytes), 1);
+	assert_int_equal(vm_places_get(bytes, 5, &got), 1);
+	assert_int_equal(got.n, 0);
+	bytes[0] = 0xff;
+	bytes[1] = 0x01;
+	assert_int_equal(vm_places_get(bytes, sizeof(bytes), &got), 0);
+}
+
 /* ---- what is kept on disk ---- */
 
 static void make_folder(char out[32])
@@ -220,6 +247,7 @@ int main(void)
 		TEST(test_points_are_noted_once),
 		TEST(test_odd_files_are_refused),
 		TEST(test_places_come_back),
+		TEST(test_places_in_a_request),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
