@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/suite.h"
+#include "cli/vmlinux.h"
 #include "fuzz/campaign/corpus.h"
 #include "fuzz/campaign/folder.h"
 #include "fuzz/cover/reach.h"
@@ -25,7 +26,8 @@ enum {
 };
 
 static const struct cli_option options[] = {
-	{ "vmlinux", OPT_VMLINUX, "FILE", "the uncompressed kernel that runs; needed" },
+	{ "vmlinux", OPT_VMLINUX, "FILE",
+	  "the uncompressed kernel that runs; default: that of --target kernel:NAME" },
 	{ "files", OPT_FILES, "LIST",
 	  "source files, commas between; default: mm/ mremap, mseal, vma, mmap, mprotect, "
 	  "madvise" },
@@ -42,7 +44,7 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_command command = {
-	"cover --vmlinux FILE [--target T] [DIR|FILE...] [options]",
+	"cover [--vmlinux FILE] [--target T] [DIR|FILE...] [options]",
 	"Which instrumented points of the kernel were reached, of all that its vmlinux has, by\n"
 	"function. With --target the programs of DIR (a campaign's --out, a corpus, a folder of\n"
 	".vma files) or FILE are run there; without, the points are those that the campaign in "
@@ -56,6 +58,7 @@ struct request {
 	bool run; /* --target was given */
 	const char *vmlinux, *files, *functions, *against, *unreached, *html, *json;
 	bool missing;
+	struct vm_kernel kernel;
 	struct vm_pcs pcs, other;
 };
 
@@ -115,8 +118,11 @@ static int parse(struct request *q, int argc, char **argv)
 		if (take(q, id, arg))
 			return CLI_BAD;
 	}
+	if (!q->vmlinux && q->run)
+		q->vmlinux = cli_vmlinux_of(q->target.spec, &q->kernel);
 	if (!q->vmlinux) {
-		cli_error("cover needs --vmlinux; see vmafuzz cover --help");
+		cli_error("cover needs --vmlinux, or a --target kernel:NAME that has one; see "
+			  "vmafuzz cover --help");
 		return CLI_BAD;
 	}
 	if (q->run && optind == argc) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/vmlinux.h"
 #include "fuzz/campaign/distil.h"
 #include "fuzz/campaign/findings.h"
 #include "fuzz/campaign/pcs.h"
@@ -46,7 +47,7 @@ static const struct cli_option options[] = {
 	{ "minimize-corpus", OPT_MINIMIZE, NULL,
 	  "no campaign: drop from OUT/corpus what adds no feature" },
 	{ "vmlinux", OPT_VMLINUX, "FILE",
-	  "with kcov: only edges in --files of this kernel count; default: all that it tells" },
+	  "with kcov: only --files of this kernel count; default: that of kernel:NAME, else all" },
 	{ "files", OPT_FILES, "LIST",
 	  "source files; default: mm/ mremap, mseal, vma, mmap, mprotect, madvise" },
 	{ "functions", OPT_FUNCTIONS, "LIST", "these functions instead of files" },
@@ -217,25 +218,17 @@ static int minimize(const struct vm_campaign *c)
 	return CLI_CONFORMS;
 }
 
-/* What the engines limit kcov's edges by; 0, or -1 with one line in err. */
-static int limit_edges(const struct request *r, const struct vm_campaign *c, char *err,
-		       size_t errlen)
+/* Limit kcov's edges to the code that was chosen of a vmlinux; 0, or -1 with one line in err. */
+static int limit_to(const struct request *r, const char *vmlinux, char *err, size_t errlen)
 {
 	struct vm_places places = { 0 };
 	struct vm_points points = { 0 };
-	struct vm_vmlinux *v;
+	struct vm_vmlinux *v = vm_vmlinux_open(vmlinux, err, errlen);
 	int ret = -1;
 
-	if (!r->vmlinux)
-		return vm_places_save(r->opt.out, &places, err, errlen);
-	if (!(c->info.features & VM_HAS_KCOV)) {
-		snprintf(err, errlen, "--vmlinux: the target %s has no kcov", r->opt.target);
-		return -1;
-	}
-	v = vm_vmlinux_open(r->vmlinux, err, errlen);
 	if (v && !vm_points_find(&points, v, r->functions, r->files, err, errlen)) {
 		if (vm_points_places(&points, &places))
-			snprintf(err, errlen, "no memory for the functions of %s", r->vmlinux);
+			snprintf(err, errlen, "no memory for the functions of %s", vmlinux);
 		else
 			ret = vm_places_save(r->opt.out, &places, err, errlen);
 	}
@@ -243,6 +236,29 @@ static int limit_edges(const struct request *r, const struct vm_campaign *c, cha
 	vm_points_free(&points);
 	vm_vmlinux_close(v);
 	return ret;
+}
+
+/* A kernel of the cache brings its vmlinux along; without one all counts that kcov tells of. */
+static int limit_edges(const struct request *r, const struct vm_campaign *c, char *err,
+		       size_t errlen)
+{
+	const struct vm_places all = { 0 };
+	struct vm_kernel kernel;
+	const char *beside = cli_vmlinux_of(r->opt.target, &kernel);
+
+	if (vm_places_save(r->opt.out, &all, err, errlen))
+		return -1;
+	if (!(c->info.features & VM_HAS_KCOV)) {
+		if (r->vmlinux)
+			snprintf(err, errlen, "--vmlinux: the target %s has no kcov",
+				 r->opt.target);
+		return r->vmlinux ? -1 : 0;
+	}
+	if (r->vmlinux)
+		return limit_to(r, r->vmlinux, err, errlen);
+	if (beside && limit_to(r, beside, err, errlen))
+		fprintf(stderr, "vmafuzz fuzz: all instrumented code counts: %s\n", err);
+	return 0;
 }
 
 int cmd_fuzz(int argc, char **argv)
