@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "fuzz/campaign/corpus.h"
+#include "fuzz/campaign/crash.h"
 #include "fuzz/campaign/folder.h"
 #include "fuzz/campaign/in_flight.h"
 #include "fuzz/campaign/prepare.h"
@@ -42,6 +43,7 @@ struct vm_session *vm_session_open(const struct vm_options *opt, bool keep_corpu
 		return NULL;
 	}
 	s->opt = opt;
+	s->watch.fd = -1;
 	s->keep_corpus = keep_corpus;
 	s->scratch = vm_judge_scratch_new();
 	if (!s->scratch)
@@ -52,7 +54,7 @@ struct vm_session *vm_session_open(const struct vm_options *opt, bool keep_corpu
 		s->in_flight = vm_in_flight_open(opt->out, err, errlen);
 	if (s->in_flight)
 		s->target = vm_target_open(opt->target, &topt, err, errlen);
-	if (!s->target) {
+	if (!s->target || vm_watch_open(&s->watch, vm_target_console(s->target), err, errlen)) {
 		vm_session_close(s);
 		return NULL;
 	}
@@ -76,6 +78,9 @@ void vm_session_close(struct vm_session *s)
 {
 	if (!s)
 		return;
+	vm_watch_close(&s->watch);
+	for (uint32_t i = 0; i < s->npending; i++)
+		free(s->pending[i].batch);
 	if (s->target)
 		vm_target_close(s->target);
 	vm_in_flight_close(s->in_flight, s->opt->out);
@@ -106,6 +111,7 @@ static int submit(struct vm_session *s, const struct vm_program *prog, uint32_t 
 		  char *err, size_t errlen)
 {
 	vm_in_flight_put(s->in_flight, id, prog, s->opt->sync);
+	vm_crash_remember(s, prog);
 	s->flying[id % VM_TARGET_MAX_INFLIGHT] = prog;
 	s->asked[id % VM_TARGET_MAX_INFLIGHT] = ask;
 	return vm_target_submit(s->target, prog, id, ask ? VM_RUN_COMPARE : s->run_flags, err,
@@ -172,10 +178,34 @@ static void count_run(struct vm_session *s, const struct vm_trace *trace,
 		atomic_fetch_add(&st->died, 1);
 }
 
-/* Store the verdict's finding as pending if nobody has; 0 or -1 with err. */
-static int store(struct vm_session *s, const struct vm_program *prog, const struct vm_verdict *v,
-		 char *err, size_t errlen)
+/* Did it take too long? A guest on a busy machine starves. */
+static bool is_late(const struct vm_trace *t)
 {
+	return t->exit == VM_EXIT_TIMEOUT || t->exit == VM_EXIT_STUCK;
+}
+
+/* A place among the pending ones; NULL if all are taken. */
+static struct vm_pending *pend(struct vm_session *s, struct vm_title *t,
+			       const struct vm_program *prog, const struct vm_report *r)
+{
+	struct vm_pending *p;
+
+	if (s->npending == VM_MAX_PENDING)
+		return NULL;
+	p = &s->pending[s->npending++];
+	p->title = t;
+	p->prog = *prog;
+	p->report = r != NULL;
+	p->stall = s->watch.fd >= 0 && (r ? r->severity == VM_REPORT_STALLED : is_late(&s->trace));
+	p->batch = r ? vm_crash_batch(s) : NULL;
+	return p;
+}
+
+int vm_session_store(struct vm_session *s, const struct vm_program *prog,
+		     const struct vm_verdict *v, char *err, size_t errlen)
+{
+	const struct vm_report *r = vm_watch_report_of(&s->watch, v);
+	struct vm_pending *p;
 	uint32_t flaky = VM_TITLE_FLAKY;
 	struct vm_title *t;
 	bool fresh;
@@ -192,14 +222,14 @@ static int store(struct vm_session *s, const struct vm_program *prog, const stru
 		fresh = atomic_compare_exchange_strong(&t->state, &flaky, VM_TITLE_PENDING);
 	if (!fresh)
 		return 0;
-	if (s->npending == VM_MAX_PENDING) {
+	p = pend(s, t, prog, r);
+	if (!p) {
 		atomic_store(&t->state, VM_TITLE_FLAKY);
 		return 0;
 	}
-	s->pending[s->npending].title = t;
-	s->pending[s->npending].prog = *prog;
-	s->npending++;
-	return vm_finding_write(&s->context, t, prog, NULL, &s->trace, v, err, errlen);
+	if (vm_finding_write(&s->context, t, prog, NULL, &s->trace, v, err, errlen))
+		return -1;
+	return r ? vm_crash_files(s, p, r, err, errlen) : 0;
 }
 
 static bool title_before(const struct vm_judgement *j, uint32_t n)
@@ -248,7 +278,7 @@ static int digest(struct vm_session *s, uint32_t slot, struct vm_result *result,
 			atomic_fetch_add_explicit(&s->stats->notes, 1, memory_order_relaxed);
 		if (v->severity < VM_DEVIATION || title_before(j, i))
 			continue;
-		if (store(s, prog, v, err, errlen))
+		if (vm_session_store(s, prog, v, err, errlen))
 			return -1;
 	}
 	return 0;
@@ -267,7 +297,10 @@ int vm_session_wait(struct vm_session *s, struct vm_result *result, char *err, s
 		atomic_fetch_add(&s->stats->executor_restarts, 1);
 		fprintf(stderr, "vmafuzz: %s\n", err);
 	}
-	return digest(s, result->id % VM_TARGET_MAX_INFLIGHT, result, err, errlen);
+	vm_watch_look(&s->watch);
+	if (digest(s, result->id % VM_TARGET_MAX_INFLIGHT, result, err, errlen))
+		return -1;
+	return vm_crash_recover(s, ret == 0, VM_REPORT_BROKEN, err, errlen);
 }
 
 int vm_session_absorb(struct vm_session *s, const struct vm_program *prog,

@@ -6,13 +6,19 @@
 #include "fuzz/campaign/in_flight.h"
 #include "fuzz/campaign/pcs.h"
 #include "fuzz/campaign/session.h"
+#include "fuzz/triage/watch.h"
 
-#define VM_MAX_TRIES 3 /* replays that a title is given before it stays flaky */
+#define VM_BATCH     32 /* programs that are kept with a report of the kernel's */
+#define VM_MAX_TRIES 3	/* replays that a title is given before it stays flaky */
 
 /* A finding that waits for its replay. */
 struct vm_pending {
 	struct vm_title *title;
 	struct vm_program prog;
+	bool report;		/* of the kernel's, on its console */
+	bool stall;		/* in a guest: counts only if it repeats alone, given more time */
+	struct vm_batch *batch; /* of a report: the programs before it, or NULL */
+	char reproduced[256];	/* of a report: how often it did; "" before that was tried */
 };
 
 struct vm_session {
@@ -35,12 +41,31 @@ struct vm_session {
 	struct vm_edge_seen edges;
 	struct vm_judgement judgement;
 	struct vm_trace trace;
+	struct vm_watch watch; /* of the guest's console */
+	struct {
+		struct vm_program prog[VM_BATCH];
+	} recent; /* what was sent last, where there is a console */
+	uint64_t nsent;
 };
+
+struct vm_batch;
 
 /*
  * Judge s->trace into s->judgement. `died`: the executor ended while it ran the program, of which
  * the oracle has nothing to see; this adds the verdict.
  */
 void vm_session_judge(struct vm_session *s, bool died);
+
+/* Store a verdict's finding as pending if nobody has; 0, or -1 with err. */
+int vm_session_store(struct vm_session *s, const struct vm_program *prog,
+		     const struct vm_verdict *v, char *err, size_t errlen);
+
+/*
+ * Run a program in a fresh child: 1 and the verdict (in s->judgement, on s->trace) if it shows the
+ * title, 0 if not, -1 with err. A guest with a report on its console is started again.
+ */
+int vm_session_shows(struct vm_session *s, const struct vm_program *prog,
+		     const struct vm_title *title, const struct vm_verdict **v, char *err,
+		     size_t errlen);
 
 #endif

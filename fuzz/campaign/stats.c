@@ -10,6 +10,7 @@
 
 #include "fuzz/campaign/folder.h"
 #include "fuzz/campaign/stats.h"
+#include "fuzz/triage/watch.h"
 
 uint64_t vm_clock_ms(void)
 {
@@ -132,6 +133,20 @@ unsigned int vm_stats_titles(const struct vm_stats *s, enum vm_severity severity
 		const struct vm_title *t = &s->title[i];
 
 		n += atomic_load(&t->state) == VM_TITLE_CONFIRMED && t->severity == severity;
+	}
+	return n;
+}
+
+unsigned int vm_stats_reports(const struct vm_stats *s)
+{
+	unsigned int n = 0;
+
+	for (int i = 0; i < VM_MAX_TITLES; i++) {
+		const struct vm_title *t = &s->title[i];
+		uint32_t state = atomic_load(&t->state);
+
+		n += (state == VM_TITLE_CONFIRMED || state == VM_TITLE_PENDING) &&
+		     !strncmp(t->title, VM_REPORT_PREFIX, strlen(VM_REPORT_PREFIX));
 	}
 	return n;
 }

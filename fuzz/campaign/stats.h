@@ -91,6 +91,9 @@ void vm_stats_call(struct vm_stats *s, uint8_t op, int error, const char *cause)
 /* Confirmed titles of one severity. */
 unsigned int vm_stats_titles(const struct vm_stats *s, enum vm_severity severity);
 
+/* Titles of the kernel's own reports, confirmed or not replayed yet. */
+unsigned int vm_stats_reports(const struct vm_stats *s);
+
 /* A title as a file name: lower case, digits, `-`; different for different titles. */
 void vm_title_slug(const char *title, char slug[VM_SLUG_MAX]);
 

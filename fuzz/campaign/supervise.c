@@ -243,7 +243,7 @@ static int exit_status(const struct supervisor *s, bool broken)
 	const struct vm_stats *st = s->c->stats;
 	unsigned int counts = 0;
 
-	if (atomic_load(&st->hung))
+	if (atomic_load(&st->hung) || vm_stats_reports(st))
 		return 2;
 	if (broken)
 		return strncmp(s->c->opt.target, "exec:", 5) || !atomic_load(&st->programs) ? 3 : 2;

@@ -15,7 +15,7 @@
 #define MAX_TICKS   150 /* a kernel that never stops printing is not waited for */
 #define MAX_EXCERPT (256u << 10)
 
-static const char rule[] = "kernel";
+static const char survival[] = "survival";
 
 int vm_watch_open(struct vm_watch *w, const char *path, char *err, size_t errlen)
 {
@@ -142,19 +142,51 @@ char *vm_watch_excerpt(const struct vm_watch *w, const struct vm_report *r, size
 void vm_report_verdict(const struct vm_report *r, struct vm_verdict *v)
 {
 	*v = (struct vm_verdict){
-		.severity = r->severity == VM_REPORT_STALLED ? VM_NOTE : VM_VIOLATION,
-		.rule = rule,
-		.invariant = "survival",
+		.severity = VM_VIOLATION,
+		.rule = "kernel",
+		.invariant = survival,
 		.basis = "no program makes a kernel complain on its console (docs/crashes.md)",
 	};
-	snprintf(v->title, sizeof(v->title), "kernel: %.*s", (int)sizeof(v->title) - 9, r->title);
+	snprintf(v->title, sizeof(v->title), VM_REPORT_PREFIX "%.*s",
+		 (int)(sizeof(v->title) - sizeof(VM_REPORT_PREFIX)), r->title);
 	snprintf(v->expected, sizeof(v->expected), "a console without a report");
-	snprintf(v->observed, sizeof(v->observed), "%s, %s%s", vm_report_kind_name(r->kind),
-		 vm_report_severity_name(r->severity),
-		 r->after ? ", after an earlier one broke the kernel" : "");
+	snprintf(v->observed, sizeof(v->observed), "%s, %s", vm_report_kind_name(r->kind),
+		 vm_report_severity_name(r->severity));
 }
 
-bool vm_verdict_is_report(const struct vm_verdict *v)
+static void drop_survival(struct vm_judgement *j)
 {
-	return v->rule && !strcmp(v->rule, rule);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < j->nverdicts; i++) {
+		if (strcmp(j->verdict[i].invariant, survival))
+			j->verdict[n++] = j->verdict[i];
+	}
+	j->nverdicts = n;
+}
+
+void vm_watch_judge(const struct vm_watch *w, struct vm_judgement *j)
+{
+	if (vm_watch_worst(w) >= VM_REPORT_BROKEN)
+		drop_survival(j);
+	for (unsigned int i = 0; i < w->n; i++) {
+		if (w->report[i].after)
+			continue;
+		/* A judgement that is full gives way: there is nothing worse than this. */
+		if (j->nverdicts == VM_MAX_VERDICTS)
+			j->nverdicts--;
+		vm_report_verdict(&w->report[i], &j->verdict[j->nverdicts++]);
+	}
+}
+
+const struct vm_report *vm_watch_report_of(const struct vm_watch *w, const struct vm_verdict *v)
+{
+	const size_t n = sizeof(VM_REPORT_PREFIX) - 1;
+
+	for (unsigned int i = 0; i < w->n; i++) {
+		if (!strncmp(v->title, VM_REPORT_PREFIX, n) &&
+		    !strncmp(v->title + n, w->report[i].title, VM_TITLE_MAX - n - 1))
+			return &w->report[i];
+	}
+	return NULL;
 }

@@ -7,9 +7,10 @@
 #define VM_TRIAGE_WATCH_H
 
 #include "fuzz/triage/console.h"
-#include "oracle/verdict.h"
+#include "oracle/oracle.h"
 
-#define VM_WATCH_REPORTS 8 /* kept of one look; the worst are never dropped */
+#define VM_REPORT_PREFIX "kernel: " /* of the titles of verdicts that are reports */
+#define VM_WATCH_REPORTS 8	    /* kept of one look; the worst are never dropped */
 
 struct vm_watch {
 	int fd; /* -1: no console, nothing is ever seen */
@@ -38,13 +39,16 @@ enum vm_report_severity vm_watch_worst(const struct vm_watch *w);
 /* A report's part of the console, malloc()ed, its length in *len; NULL if it cannot be read. */
 char *vm_watch_excerpt(const struct vm_watch *w, const struct vm_report *r, size_t *len);
 
-/*
- * A report as a verdict: a violation of "survival", `kernel: ` and its title. A stall is only a
- * note: a guest on a busy machine starves, so that one counts when it repeats alone.
- */
+/* A report as a verdict: a violation of "survival", VM_REPORT_PREFIX and its title. */
 void vm_report_verdict(const struct vm_report *r, struct vm_verdict *v);
 
-/* Is it a verdict that vm_report_verdict() made? */
-bool vm_verdict_is_report(const struct vm_verdict *v);
+/*
+ * Add what the last look found to a judgement, but for consequences of an earlier report. What the
+ * oracle says of survival goes if a task died of it or the kernel did: that is the same event.
+ */
+void vm_watch_judge(const struct vm_watch *w, struct vm_judgement *j);
+
+/* The report of the last look whose verdict this is; NULL if it is another verdict. */
+const struct vm_report *vm_watch_report_of(const struct vm_watch *w, const struct vm_verdict *v);
 
 #endif

@@ -180,6 +180,14 @@ struct vm_target *vm_target_open(const char *spec, const struct vm_target_option
 	return NULL;
 }
 
+uint32_t vm_target_set_timeout(struct vm_target *t, uint32_t timeout_ms)
+{
+	uint32_t before = t->timeout_ms;
+
+	t->timeout_ms = timeout_ms ? timeout_ms : DEFAULT_TIMEOUT_MS;
+	return before;
+}
+
 const struct vm_target_info *vm_target_info(const struct vm_target *t)
 {
 	return &t->info;

@@ -62,6 +62,9 @@ void vm_target_limit(struct vm_target *t, const struct vm_places *places);
 int vm_target_run(struct vm_target *t, const struct vm_program *prog, uint32_t run_flags,
 		  struct vm_trace *trace, char *err, size_t errlen);
 
+/* How long programs that are sent from now on may take; 0: 2000 ms. Returns what it was. */
+uint32_t vm_target_set_timeout(struct vm_target *t, uint32_t timeout_ms);
+
 /* ---- guests ---- */
 
 /*
