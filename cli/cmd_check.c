@@ -260,6 +260,7 @@ static bool report(struct check *c, const struct cli_test *test, const char *die
 	bool ok;
 
 	cli_print_trace(&c->printer, &r->trace, &r->judgement);
+	cli_print_reports(&c->printer, &r->watch);
 	if (died)
 		printf("# %s\n", died);
 	else
@@ -335,6 +336,26 @@ static void print_totals(const struct check *c)
 	}
 }
 
+/* A result of its own: the console, from the start of the target to the last program. */
+static void check_console(struct check *c)
+{
+	static const struct cli_test console = { .path = "", .name = "kernel log clean" };
+	char reason[2 * VM_REPORT_TITLE] = "";
+	bool ok;
+
+	cli_run_look(c->run);
+	cli_print_reports(&c->printer, &c->run->watch);
+	ok = !c->run->nreports;
+	if (!ok)
+		snprintf(reason, sizeof(reason), "%llu reports, the first: %s",
+			 (unsigned long long)c->run->nreports, c->run->first_report);
+	*(ok ? &c->pass : &c->fail) += 1;
+	if (!ok)
+		c->status = cli_worse(c->status, CLI_CRASHED);
+	print_result(c, ok, console.name, ok ? NULL : reason);
+	cli_record_add(&c->record, &console, "", ok ? VM_CHECK_PASS : VM_CHECK_FAIL, reason, "", 0);
+}
+
 /* That the kernel behaves older than its release is a result of its own. */
 static void record_profile(struct check *c, bool ok)
 {
@@ -351,8 +372,8 @@ static void check_all(struct check *c)
 	char text[512];
 
 	cli_run_describe(c->run, vm_target_info(c->run->target), text, sizeof(text));
-	printf("KTAP version 1\n1..%zu\n# target %s: %s\n", c->suite.n + c->run->regressed,
-	       c->run->spec, text);
+	printf("KTAP version 1\n1..%zu\n# target %s: %s\n",
+	       c->suite.n + c->run->regressed + cli_run_has_console(c->run), c->run->spec, text);
 	fflush(stdout);
 	if (c->run->regressed) {
 		bool ok = c->fail_on == VM_FAIL_CRASH;
@@ -368,6 +389,8 @@ static void check_all(struct check *c)
 			break;
 		}
 	}
+	if (cli_run_has_console(c->run))
+		check_console(c);
 	print_totals(c);
 	if (!cli_record_write(&c->record, c->run, c->status))
 		c->status = cli_worse(c->status, CLI_FAILED);

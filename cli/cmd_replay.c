@@ -7,6 +7,7 @@
 #include "cli/load.h"
 #include "cli/print.h"
 #include "cli/run.h"
+#include "fuzz/campaign/folder.h"
 #include "harness/trace/preamble.h"
 
 enum { OPT_FAIL_ON = CLI_OPT_OWN, OPT_TIMES, OPT_SAVE };
@@ -150,12 +151,96 @@ static int run_once(const struct request *q, struct cli_run *r, struct cli_print
 	if (!first)
 		return 0;
 	cli_print_trace(p, &r->trace, &r->judgement);
+	cli_print_reports(p, &r->watch);
 	print_unmet(r, prog, p);
 	if (!q->save || !vm_trace_save(q->save, &r->trace, err, sizeof(err)))
 		return 0;
 	cli_error("%s", err);
 	*status = cli_worse(*status, CLI_FAILED);
 	return -1;
+}
+
+/* The programs that ran before, if the folder of the program has them: a finding's batch. */
+static int find_batch(const struct cli_program *prog, char ***path, size_t *n)
+{
+	char folder[PATH_MAX], err[512];
+	char *slash;
+
+	*n = 0;
+	*path = NULL;
+	snprintf(folder, sizeof(folder), "%s", prog->path);
+	slash = strrchr(folder, '/');
+	if (!slash || strcmp(slash, "/program.vma"))
+		return 0;
+	*slash = '\0';
+	if (!vm_folder_list(folder, ".bin", path, n, err, sizeof(err)))
+		return 0;
+	cli_error("%s", err);
+	return -1;
+}
+
+static bool is_in_batch(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return name && !strncmp(name, "/batch-", 7);
+}
+
+/*
+ * All of the batch, one after the other, in a fresh guest: the number of the program after which
+ * the kernel had something to say, 0 if it had not, -1 and said.
+ */
+static int run_batch(struct cli_run *r, struct cli_printer *p, char **path, size_t n, int *ran)
+{
+	struct cli_program *prog = calloc(1, sizeof(*prog));
+	char err[512];
+	int ret = 0;
+
+	*ran = 0;
+	if (!prog || cli_run_reboot(r, err, sizeof(err))) {
+		cli_error("%s", prog ? err : "out of memory");
+		free(prog);
+		return -1;
+	}
+	for (size_t i = 0; i < n && !ret; i++) {
+		if (!is_in_batch(path[i]))
+			continue;
+		++*ran;
+		if (cli_load(path[i], prog, err, sizeof(err)) ||
+		    cli_run_program(r, &prog->script.prog, err, sizeof(err)) < 0) {
+			cli_error("%s", err);
+			ret = -1;
+		} else if (r->watch.n) {
+			ret = *ran;
+			cli_print_reports(p, &r->watch);
+		}
+	}
+	free(prog);
+	return ret;
+}
+
+/* Where the program alone did not make a guest's kernel complain, the batch before it may. */
+static int replay_batch(struct cli_run *r, struct cli_printer *p, const struct cli_program *prog,
+			enum cli_exit *status)
+{
+	char **path;
+	size_t n;
+	int ran, at;
+
+	if (!cli_run_has_console(r) || r->nreports)
+		return 0;
+	if (find_batch(prog, &path, &n))
+		return -1;
+	at = n ? run_batch(r, p, path, n, &ran) : 0;
+	if (at > 0) {
+		printf("reproduced by the batch of programs before it, at number %d: %s\n", at,
+		       r->watch.report[0].title);
+		*status = cli_worse(*status, CLI_CRASHED);
+	} else if (!at && n && ran) {
+		printf("not reproduced by the batch of %d programs before it\n", ran);
+	}
+	vm_folder_list_free(path, n);
+	return at < 0 ? -1 : 0;
 }
 
 static int replay(const struct request *q, struct cli_run *r, struct cli_printer *p,
@@ -183,7 +268,7 @@ static int replay(const struct request *q, struct cli_run *r, struct cli_printer
 	if (q->count && !ret)
 		print_tallies(&all, q->times);
 	free(all.t);
-	return ret;
+	return ret ? ret : replay_batch(r, p, prog, status);
 }
 
 /* All programs, read before the first one runs; NULL, and said, if one cannot be. */
@@ -221,6 +306,8 @@ static enum cli_exit replay_all(const struct request *q, const struct cli_progra
 		cli_run_close(r);
 		return CLI_FAILED;
 	}
+	/* Each run in a guest that has not complained yet: WARN_ON_ONCE() is silent later. */
+	r->fresh = VM_REPORT_STALLED;
 	cli_run_describe(r, vm_target_info(r->target), text, sizeof(text));
 	printf("target %s: %s\n", r->spec, text);
 	if (r->regressed) {

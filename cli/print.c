@@ -170,3 +170,31 @@ void cli_print_trace(struct cli_printer *p, const struct vm_trace *trace,
 		cli_print_text(p);
 	}
 }
+
+/* One line, without what could steer a terminal. */
+static void print_plain(const char *prefix, const char *line, size_t len)
+{
+	printf("%s  | ", prefix);
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)line[i];
+
+		if (c != '\r')
+			putchar((c < 0x20 && c != '\t') || c == 0x7f ? '?' : c);
+	}
+	putchar('\n');
+}
+
+void cli_print_reports(const struct cli_printer *p, const struct vm_watch *w)
+{
+	for (unsigned int i = 0; i < w->n; i++) {
+		size_t len, n;
+		char *text = vm_watch_excerpt(w, &w->report[i], &len);
+
+		printf("%son the console: %s\n", p->prefix, w->report[i].title);
+		for (const char *at = text; text && at < text + len; at += n + 1) {
+			n = strcspn(at, "\n");
+			print_plain(p->prefix, at, n);
+		}
+		free(text);
+	}
+}

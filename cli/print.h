@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "oracle/oracle.h"
+#include "fuzz/triage/watch.h"
 
 struct cli_printer {
 	const char *prefix;	  /* of every line */
@@ -29,6 +29,9 @@ void cli_print_trace(struct cli_printer *p, const struct vm_trace *trace,
 
 /* Print p->text with the prefix before each line, and clear it. */
 void cli_print_text(struct cli_printer *p);
+
+/* The part of a guest's console that each report of the last look takes up. */
+void cli_print_reports(const struct cli_printer *p, const struct vm_watch *w);
 
 /* "killed by signal 11"; NULL for a child that ran to its end. */
 const char *cli_exit_text(const struct vm_trace *trace, char *buf, size_t cap);

@@ -5,6 +5,8 @@
 
 #include "cli/run.h"
 
+#define MORE_TIME 10 /* times the time limit, for what was too slow in a guest */
+
 struct cli_run *cli_judge_open(const struct cli_target *t)
 {
 	struct cli_run *r = calloc(1, sizeof(*r));
@@ -19,6 +21,8 @@ struct cli_run *cli_judge_open(const struct cli_target *t)
 	r->spec = t->spec;
 	r->pinned = t->profile;
 	r->wanted = t->contract;
+	r->watch.fd = -1;
+	r->fresh = VM_REPORT_BROKEN;
 	return r;
 }
 
@@ -43,7 +47,8 @@ struct cli_run *cli_run_open(const struct cli_target *t)
 	if (!r)
 		return NULL;
 	r->target = vm_target_open(t->spec, &t->opt, err, sizeof(err));
-	if (!r->target) {
+	if (!r->target ||
+	    vm_watch_open(&r->watch, vm_target_console(r->target), err, sizeof(err))) {
 		cli_error("%s", err);
 		cli_run_close(r);
 		return NULL;
@@ -56,6 +61,7 @@ void cli_run_close(struct cli_run *r)
 {
 	if (!r)
 		return;
+	vm_watch_close(&r->watch);
 	vm_target_close(r->target);
 	vm_judge_scratch_free(r->scratch);
 	vm_trace_free(&r->trace);
@@ -70,14 +76,69 @@ void cli_run_judge(struct cli_run *r)
 		choose(r, &r->trace.info);
 	opt.profile = r->profile;
 	vm_judge(&r->trace, &opt, r->scratch, &r->judgement);
+	vm_watch_judge(&r->watch, &r->judgement);
+}
+
+bool cli_run_has_console(const struct cli_run *r)
+{
+	return r->watch.fd >= 0;
+}
+
+void cli_run_look(struct cli_run *r)
+{
+	unsigned int n = vm_watch_look(&r->watch);
+
+	if (n && !r->nreports)
+		memcpy(r->first_report, r->watch.report[0].title, sizeof(r->first_report));
+	r->nreports += n;
+}
+
+int cli_run_reboot(struct cli_run *r, char *err, size_t errlen)
+{
+	return vm_target_reboot(r->target, err, errlen);
+}
+
+/* As cli_run_program(), once; a guest that a report leaves in a bad state is started again. */
+static int run_once(struct cli_run *r, const struct vm_program *prog, char *err, size_t errlen)
+{
+	int ret = vm_target_run(r->target, prog, 0, &r->trace, err, errlen);
+
+	if (ret < 0)
+		return -1;
+	cli_run_look(r);
+	cli_run_judge(r);
+	if (ret && r->watch.n && vm_watch_worst(&r->watch) >= r->fresh &&
+	    cli_run_reboot(r, err, errlen))
+		return -1;
+	return ret;
+}
+
+/* Was it only too slow? A guest on a busy machine starves. */
+static bool is_slow(const struct cli_run *r)
+{
+	enum vm_report_severity worst = vm_watch_worst(&r->watch);
+
+	if (!cli_run_has_console(r) || worst > VM_REPORT_STALLED)
+		return false;
+	return worst == VM_REPORT_STALLED || r->trace.exit == VM_EXIT_TIMEOUT ||
+	       r->trace.exit == VM_EXIT_STUCK;
 }
 
 int cli_run_program(struct cli_run *r, const struct vm_program *prog, char *err, size_t errlen)
 {
-	int ret = vm_target_run(r->target, prog, 0, &r->trace, err, errlen);
+	uint64_t before = r->nreports;
+	int ret = run_once(r, prog, err, errlen);
+	uint32_t timeout;
 
-	if (ret >= 0)
-		cli_run_judge(r);
+	if (ret < 0 || !is_slow(r))
+		return ret;
+	r->nreports = before;
+	if (cli_run_reboot(r, err, errlen))
+		return -1;
+	timeout = vm_target_set_timeout(r->target, 0);
+	vm_target_set_timeout(r->target, timeout * MORE_TIME);
+	ret = run_once(r, prog, err, errlen);
+	vm_target_set_timeout(r->target, timeout);
 	return ret;
 }
 

@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "fuzz/campaign/options.h"
+#include "fuzz/triage/watch.h"
 
 struct cli_run {
 	struct vm_target *target; /* NULL: only judging */
@@ -19,6 +20,11 @@ struct cli_run {
 	struct vm_judge_scratch *scratch;
 	struct vm_trace trace;	       /* the last one */
 	struct vm_judgement judgement; /* on it */
+	struct vm_watch watch;	       /* the guest's console */
+	enum vm_report_severity
+		fresh;	   /* the guest is started again after a report as bad as this */
+	uint64_t nreports; /* on the console since the start */
+	char first_report[VM_REPORT_TITLE]; /* the title of the first */
 };
 
 /* Start the target that `t` describes. NULL, and said. */
@@ -30,10 +36,21 @@ struct cli_run *cli_judge_open(const struct cli_target *t);
 void cli_run_close(struct cli_run *r);
 
 /*
- * Run a program; r->trace and r->judgement are about it. 1; 0 if the executor died of it and was
- * started again (err says how); -1 if it cannot be started again (err).
+ * Run a program; r->trace and r->judgement are about it, reports on the console included. 1; 0 if
+ * the executor died of it and was started again (err says how); -1 if it cannot be started again
+ * (err). A program that was too slow in a guest, or made it stall, is run again alone in a fresh
+ * one with ten times the time: what that shows counts.
  */
 int cli_run_program(struct cli_run *r, const struct vm_program *prog, char *err, size_t errlen);
+
+/* Does the target have a console, and so reports of its kernel? */
+bool cli_run_has_console(const struct cli_run *r);
+
+/* Look at what the console says since; cli_run_program() does. */
+void cli_run_look(struct cli_run *r);
+
+/* End the guest and start it again; 0, or -1 with err. */
+int cli_run_reboot(struct cli_run *r, char *err, size_t errlen);
 
 /* Judge r->trace. */
 void cli_run_judge(struct cli_run *r);

@@ -70,8 +70,12 @@ static size_t first_whole(struct work *w)
 		}
 		if (f->begin + at >= w->base && reaches_pc(w, f->begin + at - w->base))
 			return f->begin + at - w->base;
+		at = 0;
 	}
-	for (at = 0; at < w->code.pc; at++) {
+	/* What lies before the function that the log names is of another. */
+	if (w->r->pc.symbol[0] && w->r->pc.offset < w->code.pc)
+		at = w->code.pc - w->r->pc.offset;
+	for (; at < w->code.pc; at++) {
 		if (reaches_pc(w, at))
 			return at;
 	}

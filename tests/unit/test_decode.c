@@ -77,6 +77,21 @@ static void test_x86_cut_instruction(void **state)
 	assert_int_equal(at_pc(&d)->len, 2);
 }
 
+/* With the offset in its function known, what lies before that is not shown. */
+static void test_x86_from_function(void **state)
+{
+	struct vm_report r = { .code = "cc cc 90 90 31 c0 48 89 e5 <0f> 0b c3" };
+	struct vm_decoded d;
+
+	(void)state;
+	strcpy(r.pc.symbol, "f");
+	r.pc.offset = 5;
+	assert_true(vm_decode(&r, NULL, 0, &d));
+	assert_int_equal(d.n, 4);
+	assert_string_equal(d.insn[0].text, "xor eax, eax");
+	assert_string_equal(at_pc(&d)->text, "ud2");
+}
+
 static void test_arm64_alone(void **state)
 {
 	struct vm_report r = { .arm64 = true,
@@ -280,6 +295,7 @@ int main(void)
 		cmocka_unit_test(test_code_line),
 		cmocka_unit_test(test_x86_alone),
 		cmocka_unit_test(test_x86_cut_instruction),
+		cmocka_unit_test(test_x86_from_function),
 		cmocka_unit_test(test_arm64_alone),
 		cmocka_unit_test(test_nothing_to_decode),
 		cmocka_unit_test(test_place_in_elf),
