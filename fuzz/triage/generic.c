@@ -24,6 +24,7 @@ static const char *const generic[] = {
 	"print_bad_irq_dependency*",
 	"print_lock_invalid_wait_context*",
 	"print_bad_pte*",
+	"vm_normal_*",
 	"print_bad_page_map*",
 	"bad_page*",
 	"dump_page*",

@@ -170,6 +170,11 @@ void vm_line_strip(const char *text, size_t textlen, char *buf, size_t len)
 
 		if (n) {
 			p += n;
+			if (end - p > 2 && p[0] == ' ' && p[1] == '[' &&
+			    is_symbol((unsigned char)p[2]))
+				p += strcspn(p, "]") + 1;
+			if (p > end)
+				p = end;
 			continue;
 		}
 		n = in_name ? 0 : number_at(p, end);

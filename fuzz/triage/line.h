@@ -35,7 +35,7 @@ bool vm_place_parse(const char *text, struct vm_place *p);
 
 /*
  * Copy text into `buf` so that it is the same on the next boot: numbers and addresses become `#`,
- * `name+0x12/0x340` becomes `name`.
+ * `name+0x12/0x340 [module]` becomes `name`.
  */
 void vm_line_strip(const char *text, size_t textlen, char *buf, size_t len);
 

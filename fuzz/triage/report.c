@@ -53,6 +53,12 @@ static void take_message(struct vm_building *b, const struct vm_header *h, const
 	if (h->kind == VM_REPORT_SLAB || h->kind == VM_REPORT_BAD_MM)
 		message = h->has ? strstr(message, h->has) + strlen(h->has) : message;
 	end = h->until ? strstr(message, h->until) : NULL;
+	/* `addition on 0`: a fixed text. */
+	if (h->kind == VM_REPORT_REFCOUNT) {
+		snprintf(b->message, sizeof(b->message), "%.*s", (int)strcspn(message, ";."),
+			 message);
+		return;
+	}
 	vm_line_strip(message, end ? (size_t)(end - message) : strlen(message), b->message,
 		      sizeof(b->message));
 }

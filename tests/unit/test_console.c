@@ -427,6 +427,7 @@ static void test_strip(void **state)
 {
 	(void)state;
 	expect_strip("corrupted in: move_vma+0x1f/0x230", "corrupted in: move_vma");
+	expect_strip("in gadget+0x1f/0x230 [crashme] and", "in gadget and");
 	expect_strip("exitcode=0x0000000b", "exitcode=#");
 	expect_strip("CPU#3 stuck for 22s", "CPU# stuck for #s");
 	expect_strip("at ffff88810abc1200 of kmalloc-64", "at # of kmalloc-#");
