@@ -37,6 +37,7 @@ static const struct vm_header headers[] = {
 	ROW("str", ": detected buffer overflow", NULL, FORTIFY, BROKEN, LEAD, TRACE,
 	    "buffer overflow in %f"),
 	ROW("ODEBUG: ", NULL, " (", DEBUG_OBJECT, BROKEN, LEAD, TRACE, "ODEBUG: %m in %f"),
+	ROW("[", " overwritten] 0x", "]", SLAB, BROKEN, LEAD, OPEN, "slab corruption: %m"),
 	ROW("BUG ", "): ", NULL, SLAB, BROKEN, HEAD, OPEN, "slab corruption: %m"),
 	ROW("kmemleak: ", " new suspected memory leaks", NULL, LEAK, WARNED, HEAD, LINE,
 	    "memory leak"),

@@ -50,7 +50,7 @@ static void take_message(struct vm_building *b, const struct vm_header *h, const
 	const char *end;
 
 	/* `BUG kmalloc-64 (Not tainted): Poison overwritten`, `... type:MM_ANONPAGES val:3` */
-	if (h->kind == VM_REPORT_SLAB || h->kind == VM_REPORT_BAD_MM)
+	if ((h->kind == VM_REPORT_SLAB && h->role == VM_HEAD) || h->kind == VM_REPORT_BAD_MM)
 		message = h->has ? strstr(message, h->has) + strlen(h->has) : message;
 	end = h->until ? strstr(message, h->until) : NULL;
 	/* `addition on 0`: a fixed text. */
@@ -132,6 +132,9 @@ bool vm_building_continues(const struct vm_building *b, const struct vm_header *
 	case VM_LEAD:
 		return !b->ended && !b->headed;
 	default:
+		/* Since 6.12, SLUB ends what it has to say with a warning. */
+		if (b->report.kind == VM_REPORT_SLAB && h->kind == VM_REPORT_WARNING)
+			return !b->ended && !body;
 		return !b->ended && !b->headed && !body;
 	}
 }

@@ -106,7 +106,7 @@ static void expect_titles(const struct log *l, const char *text, size_t len, siz
 static void test_titles(void **state)
 {
 	(void)state;
-	assert_true(nlogs >= 8);
+	assert_true(nlogs >= 30);
 	for (size_t i = 0; i < nlogs; i++)
 		expect_titles(&logs[i], logs[i].text, logs[i].len, logs[i].len);
 }
@@ -200,6 +200,7 @@ static void test_no_stamps(void **state)
 static void next_boot(FILE *to, const char *text)
 {
 	bool code = strstr(text, "Code: ") != NULL;
+	const char *rip = strstr(text, "RIP: 00"); /* a selector is the same each time */
 
 	for (const char *p = text; *p; p++) {
 		bool hex = p > text && strchr("0123456789abcdefx", p[-1]) && p[-1];
@@ -207,6 +208,8 @@ static void next_boot(FILE *to, const char *text)
 		if (!strncmp(p, "crasher", 7)) {
 			fputs("zz-top", to);
 			p += 6;
+		} else if (rip && p >= rip && p < rip + strlen("RIP: 0010:")) {
+			fputc(*p, to);
 		} else if (!code && hex && *p >= '0' && *p <= '9' && p[-1] != 'x') {
 			fputc('1' + ('9' - *p) % 9, to);
 		} else {
@@ -226,7 +229,6 @@ static void test_same_on_the_next_boot(void **state)
 		char titles[8192];
 
 		titles_of(text, strlen(text), 4096, titles, sizeof(titles));
-		/* A name such as el1h_64_sync has digits that are not numbers. */
 		if (strcmp(titles, logs[i].titles)) {
 			print_message("%s:\n%s", logs[i].path, titles);
 			changed++;
