@@ -290,7 +290,6 @@ int vm_session_wait(struct vm_session *s, struct vm_result *result, char *err, s
 
 	if (ret < 0)
 		return -1;
-	vm_in_flight_drop(s->in_flight, result->id);
 	result->executor_died = ret == 0;
 	result->new_violation = false;
 	if (ret == 0) {
@@ -300,6 +299,8 @@ int vm_session_wait(struct vm_session *s, struct vm_result *result, char *err, s
 	vm_watch_look(&s->watch);
 	if (digest(s, result->id % VM_TARGET_MAX_INFLIGHT, result, err, errlen))
 		return -1;
+	/* Only now: what it has shown is on the disk. */
+	vm_in_flight_drop(s->in_flight, result->id);
 	return vm_crash_recover(s, ret == 0, VM_REPORT_BROKEN, err, errlen);
 }
 
