@@ -103,6 +103,8 @@ static void disassemble(struct work *w)
 	while (w->d->n < VM_DECODED_MAX) {
 		size_t n = step(w, w->code.byte, w->code.len, at, w->base);
 
+		if (w->d->linked && w->base + at >= w->d->function.begin + w->d->function.size)
+			break;
 		if (!n || n > sizeof(w->d->insn[0].bytes))
 			break;
 		add(w, at, n);
