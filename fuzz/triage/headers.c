@@ -18,6 +18,8 @@
 
 static const struct vm_header headers[] = {
 	/* what debugging options check */
+	ROW("BUG: KASAN: null-ptr-deref", NULL, NULL, NULL, BROKEN, HEAD, RULE,
+	    "NULL dereference in %f"),
 	ROW("BUG: KASAN: ", NULL, " in ", KASAN, BROKEN, HEAD, RULE, "KASAN: %m%a in %f"),
 	ROW("BUG: KFENCE: ", NULL, " in ", KFENCE, BROKEN, HEAD, RULE, "KFENCE: %m in %f"),
 	ROW("BUG: KMSAN: ", NULL, " in ", KMSAN, BROKEN, HEAD, RULE, "KMSAN: %m in %f"),
