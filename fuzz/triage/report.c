@@ -201,6 +201,10 @@ static void take_pc(struct vm_building *b, const char *text)
 	struct vm_place p;
 	const char *at;
 
+	b->code_follows = false;
+	/* In a call trace they are those of what an interrupt came in between. */
+	if (b->report.nframes)
+		return;
 	if (starts(text, "pc : ")) {
 		b->report.arm64 = true;
 		at = text + 5;
