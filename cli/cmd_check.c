@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/fail_nth.h"
 #include "cli/load.h"
 #include "cli/print.h"
 #include "cli/record.h"
@@ -14,7 +15,7 @@
 
 #define CORPUS "corpus/conformance"
 
-enum { OPT_FAIL_ON = CLI_OPT_OWN, OPT_JUNIT, OPT_JSON, OPT_CAUSES };
+enum { OPT_FAIL_ON = CLI_OPT_OWN, OPT_JUNIT, OPT_JSON, OPT_CAUSES, OPT_FAIL_NTH };
 
 static const struct cli_option options[] = {
 	{ "fail-on", OPT_FAIL_ON, "WHAT",
@@ -22,6 +23,8 @@ static const struct cli_option options[] = {
 	{ "junit", OPT_JUNIT, "FILE", "write the results as JUnit XML" },
 	{ "json", OPT_JSON, "FILE", "write the results as JSON" },
 	{ "causes", OPT_CAUSES, NULL, "say which causes of the rules each program reaches" },
+	{ "fail-nth", OPT_FAIL_NTH, "N|all",
+	  "run each program once for each allocation in each of its calls, which then fails" },
 	{ "verbose", 'v', NULL, "every call and the address space after it, notes, explanations" },
 	CLI_TARGET_OPTIONS,
 	{ NULL, 0, NULL, NULL },
@@ -46,6 +49,7 @@ struct check {
 	struct cli_printer printer;
 	struct cli_program prog;
 	char why_skip[160];
+	struct cli_fail_nth fail_nth;
 	size_t number; /* of the last result line */
 	size_t pass, fail, skip;
 	uint64_t strictness[VM_OP_COUNT][VM_SILENT + 1]; /* calls judged */
@@ -72,6 +76,9 @@ static int parse(struct check *c, int argc, char **argv)
 			c->record.json = arg;
 		} else if (id == OPT_CAUSES) {
 			c->causes = true;
+		} else if (id == OPT_FAIL_NTH) {
+			if (cli_fail_nth_parse(&c->fail_nth, arg))
+				return CLI_BAD;
 		} else if (cli_target_option(&c->target, id, arg) < 0) {
 			return CLI_BAD;
 		}
@@ -182,8 +189,9 @@ static const char *skip_reason(struct check *c, const struct vm_script *s)
 		return c->why_skip;
 	if (!(info->features & VM_HAS_MSEAL) && needs_mseal(s))
 		return "kernel has no mseal";
-	if (injects_failure(s))
-		return "fail-nth needs a guest";
+	if ((c->fail_nth.on || injects_failure(s)) && !(info->features & VM_HAS_FAIL_NTH))
+		return "allocations cannot be made to fail (CONFIG_FAULT_INJECTION, "
+		       "vmafuzz-executor --whole-machine)";
 	return wrong_processor(s, info->features & VM_HAS_PKU);
 }
 
@@ -294,6 +302,31 @@ static int bail_out(struct check *c, const struct cli_test *test, const char *er
 	return -1;
 }
 
+/* Each allocation of each call fails once: what is expected of the program does not hold then. */
+static int check_failing(struct check *c, const struct cli_test *test)
+{
+	long long began = vm_now_ms();
+	enum vm_check_result result;
+	struct cli_walk w;
+	char err[512];
+
+	if (cli_fail_nth_walk(&c->fail_nth, c->run, &c->printer, &c->prog.script.prog, test->name,
+			      c->fail_on, &w, err, sizeof(err)))
+		return bail_out(c, test, err);
+	result = w.status == CLI_CONFORMS ? VM_CHECK_PASS
+		 : w.status == CLI_FAILED ? VM_CHECK_ERROR
+					  : VM_CHECK_FAIL;
+	c->status = cli_worse(c->status, w.status);
+	*(w.status == CLI_CONFORMS ? &c->pass : &c->fail) += 1;
+	printf("# %llu allocations failed\n", (unsigned long long)w.failed);
+	print_result(c, w.status == CLI_CONFORMS, test->name, w.reason[0] ? w.reason : NULL);
+	cli_record_judged(&c->record, c->run, "");
+	return cli_record_add(&c->record, test, c->prog.script.doc, result, w.reason, "",
+			      (uint64_t)(vm_now_ms() - began))
+		       ? 0
+		       : -1;
+}
+
 /* -1 if the target is gone. */
 static int check_one(struct check *c, const struct cli_test *test)
 {
@@ -314,6 +347,8 @@ static int check_one(struct check *c, const struct cli_test *test)
 			       ? 0
 			       : -1;
 	}
+	if (c->fail_nth.on)
+		return check_failing(c, test);
 	began = vm_now_ms();
 	ret = cli_run_program(c->run, &c->prog.script.prog, err, sizeof(err));
 	if (ret < 0)
@@ -325,6 +360,8 @@ static int check_one(struct check *c, const struct cli_test *test)
 static void print_totals(const struct check *c)
 {
 	printf("# pass %zu, fail %zu, skip %zu\n", c->pass, c->fail, c->skip);
+	if (c->fail_nth.on)
+		return;
 	for (unsigned int op = 0; op < VM_OP_COUNT; op++) {
 		const uint64_t *n = c->strictness[op];
 
@@ -392,6 +429,8 @@ static void check_all(struct check *c)
 	if (cli_run_has_console(c->run))
 		check_console(c);
 	print_totals(c);
+	if (c->fail_nth.on)
+		cli_fail_nth_print(&c->fail_nth);
 	if (!cli_record_write(&c->record, c->run, c->status))
 		c->status = cli_worse(c->status, CLI_FAILED);
 }
@@ -432,6 +471,7 @@ int cmd_check(int argc, char **argv)
 	cli_record_close(&c->record);
 	cli_run_close(c->run);
 	cli_suite_free(&c->suite);
+	vm_sites_free(&c->fail_nth.sites);
 	free(c);
 	return ret;
 }

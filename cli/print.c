@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/draw.h"
 #include "cli/print.h"
+#include "fuzz/report/sites.h"
 
 #define TEXT_MAX ((size_t)256 << 10)
 
@@ -110,6 +111,23 @@ static void print_state(struct cli_printer *p, const struct vm_trace *trace,
 	cli_print_text(p);
 }
 
+/* What became of the allocation that was to fail. */
+static void print_failed(struct cli_printer *p, const struct vm_trace *trace,
+			 const struct vm_event *e)
+{
+	char name[VM_SITE_NAME_MAX];
+
+	if (!trace->prog.call[e->call].fail_nth)
+		return;
+	vm_site_name(e->site, name);
+	if (e->injected)
+		vm_text_add(&p->text, " (failed: %s)", name);
+	else if (trace->info.features & VM_HAS_FAIL_NTH)
+		vm_text_add(&p->text, " (it has fewer allocations)");
+	else
+		vm_text_add(&p->text, " (no allocation can be made to fail here)");
+}
+
 static void print_call(struct cli_printer *p, const struct vm_trace *trace,
 		       const struct vm_event *e)
 {
@@ -118,6 +136,7 @@ static void print_call(struct cli_printer *p, const struct vm_trace *trace,
 	vm_text_print_call(&trace->prog.call[e->call], call, sizeof(call));
 	vm_text_add(&p->text, "%2u  %-44s = ", e->call + 1, call);
 	vm_explain_result(e, &trace->info, &p->text);
+	print_failed(p, trace, e);
 	vm_text_add(&p->text, "\n");
 	cli_print_text(p);
 }

@@ -226,6 +226,10 @@ void vm_explain_verdict(const struct vm_trace *trace, const struct vm_verdict *v
 		vm_text_add(t, "  as made    %s = ", call);
 		vm_explain_result(e, &trace->info, t);
 		vm_text_add(t, "\n");
+		if (e->injected)
+			vm_text_add(t, "  failed     allocation %u: %s\n",
+				    trace->prog.call[e->call].fail_nth,
+				    e->site ? e->site : "not known where");
 	}
 	vm_text_add(t, "  expected   %s\n  observed   %s\n", v->expected, v->observed);
 	vm_text_add(t, "  invariant  %s\n  rests on   %s\n", v->invariant, v->basis);

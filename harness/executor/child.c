@@ -11,6 +11,7 @@
 
 #include "harness/executor/calls/run.h"
 #include "harness/executor/child.h"
+#include "harness/executor/fail_nth.h"
 #include "harness/executor/preamble.h"
 #include "harness/executor/run.h"
 #include "harness/program/advice.h"
@@ -241,6 +242,7 @@ static void make(struct child *c, struct vm_event *e)
 
 	if (inject && vm_inject_before(c->ex, e))
 		return;
+	vm_fail_nth_ask(c->ex, c->area->prog.call[e->call].fail_nth);
 	trace_begin(c);
 	if (vm_call_desc(e->sc.op)->nr < 0) {
 		vm_run_special(c->ex, e);
@@ -249,6 +251,7 @@ static void make(struct child *c, struct vm_event *e)
 		e->result = vm_run_syscall(&e->sc);
 	}
 	trace_end(c);
+	vm_fail_nth_answer(e);
 	if (inject)
 		vm_inject_after(c->ex, e);
 }
@@ -288,6 +291,7 @@ static void begin_child(struct child *c, struct vm_event *e, pid_t parent)
 	if (getppid() != parent)
 		_exit(0);
 	c->space = e->actor = e->space = 1;
+	vm_fail_nth_forked(e);
 	c->cover = c->cover && vm_kcov_start(&c->ex->kcov, VM_KCOV_FORKED, c->compares);
 	if (c->ex->opt.inject)
 		vm_inject_forked(c->ex);
@@ -323,7 +327,7 @@ static void finish_exec(struct child *c)
 }
 
 /* As fork(), with all in place for a child that runs calls; EAGAIN where none can be had. */
-static pid_t fork_child(struct child *c)
+static pid_t fork_child(struct child *c, struct vm_event *e)
 {
 	pid_t child;
 	int why;
@@ -334,11 +338,14 @@ static pid_t fork_child(struct child *c)
 	}
 	vm_run_all_objects();
 	hand_over_observers(c, vm_observer_close);
+	vm_fail_nth_ask(c->ex, c->area->prog.call[e->call].fail_nth);
 	trace_begin(c);
 	child = vm_run_fork();
 	why = errno;
-	if (child)
+	if (child) {
 		trace_end(c);
+		vm_fail_nth_answer(e);
+	}
 	if (child < 0) {
 		close(c->report[0]);
 		close(c->report[1]);
@@ -355,7 +362,7 @@ static unsigned int run_fork(struct child *c, unsigned int i)
 	struct vm_event e;
 
 	begin_call(c, i, &e);
-	child = fork_child(c);
+	child = fork_child(c, &e);
 	if (child < 0) {
 		e.status = errno == EAGAIN ? VM_STATUS_WITHHELD : VM_STATUS_DONE;
 		e.result = errno == EAGAIN ? VM_WITHHELD_FORK : -errno;

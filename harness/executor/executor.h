@@ -23,6 +23,14 @@
 #define VM_NR_MSEAL	  462
 #define VM_NR_CLOSE_RANGE 436
 
+/* How a call went that an allocation was to fail in; of the process that asked, and its child. */
+struct vm_fail_answer {
+	_Atomic bool ready;
+	bool injected;
+	char left[16]; /* what fail-nth says after the call */
+	char site[VM_SITE_MAX];
+};
+
 /*
  * What a child writes. Shared memory: the parent believes nothing in it without a check. A child
  * has a page fault for each page that it touches first, so what most programs need begins on a
@@ -39,12 +47,14 @@ struct vm_area {
 	uint8_t altstack[VM_ALTSTACK_SIZE];
 	uint8_t log[VM_LOG_CAP] VM_ON_A_PAGE;
 	struct vm_inject inject;
+	struct vm_fail_answer fail_answer;
 	struct vm_kcov_call kcov VM_ON_A_PAGE;
 };
 
 struct vm_options {
 	enum vm_inject_fault inject;
 	bool privileged;
+	bool whole_machine; /* system-wide settings may be changed */
 	uint32_t timeout_ms;
 };
 

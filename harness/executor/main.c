@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/executor/calls/run.h"
+#include "harness/executor/fail_nth.h"
 #include "harness/executor/limits.h"
 #include "harness/executor/probe.h"
 #include "harness/executor/run.h"
@@ -30,6 +31,8 @@ static const char usage[] =
 	"  --list-injects   print the names of injected faults, one a line\n"
 	"  --privileged     stay root, with all capabilities but CAP_IPC_LOCK, in the\n"
 	"                   caller's namespaces\n"
+	"  --whole-machine  this machine is for testing: change system-wide settings where\n"
+	"                   that lets more be tested (failing allocations); as root\n"
 	"  --help           print this\n"
 	"\n"
 	"Exit status: 0 the host closed its end; 3 usage, a broken frame, or nowhere to run.\n";
@@ -71,6 +74,7 @@ static void parse_options(int argc, char **argv, struct vm_options *opt)
 		{ "inject", required_argument, NULL, 'i' },
 		{ "list-injects", no_argument, NULL, 'l' },
 		{ "privileged", no_argument, NULL, 'p' },
+		{ "whole-machine", no_argument, NULL, 'w' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -94,6 +98,9 @@ static void parse_options(int argc, char **argv, struct vm_options *opt)
 		case 'p':
 			opt->privileged = true;
 			break;
+		case 'w':
+			opt->whole_machine = true;
+			break;
 		case 'h':
 			dprintf(STDOUT_FILENO, "%s", usage);
 			_exit(0);
@@ -109,6 +116,7 @@ static void parse_options(int argc, char **argv, struct vm_options *opt)
 int main(int argc, char **argv)
 {
 	static struct vm_executor ex;
+	int status;
 
 	if (argc > 1 && !strcmp(argv[1], VM_EXEC_OPTION))
 		vm_exec_main(argc, argv);
@@ -129,5 +137,8 @@ int main(int argc, char **argv)
 	vm_setup_memory(&ex);
 	vm_setup_own(&ex);
 	vm_probe_all(&ex);
-	_exit(vm_serve(&ex));
+	status = vm_serve(&ex);
+	if (!ex.namespaced)
+		vm_fail_nth_restore();
+	_exit(status);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "harness/executor/calls/run.h"
+#include "harness/executor/fail_nth.h"
 #include "harness/executor/probe.h"
 #include "harness/executor/setup.h"
 #include "harness/program/advice.h"
@@ -153,6 +154,11 @@ static int has_sysv_shm(struct vm_executor *ex)
 	return !vm_run_shm_works();
 }
 
+static int has_fail_nth(struct vm_executor *ex)
+{
+	return !vm_fail_nth_works(ex);
+}
+
 static int has_swapin(struct vm_executor *ex)
 {
 	volatile uint64_t *page = map_pages(ex, 1);
@@ -204,6 +210,7 @@ void vm_probe_all(struct vm_executor *ex)
 	probe(ex, has_pku, VM_HAS_PKU);
 	probe(ex, has_sysv_shm, VM_HAS_SYSV_SHM);
 	probe(ex, has_swapin, VM_HAS_MADV_SWAPIN);
+	probe(ex, has_fail_nth, VM_HAS_FAIL_NTH);
 	ask_madvise(ex);
 	probe(ex, has_anon_name, VM_HAS_ANON_NAME);
 	probe(ex, has_thp, VM_HAS_THP);

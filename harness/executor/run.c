@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/executor/child.h"
+#include "harness/executor/fail_nth.h"
 #include "harness/executor/run.h"
 #include "harness/executor/setup.h"
 
@@ -33,7 +34,7 @@ void vm_run_tick(void)
 
 pid_t vm_run_fork(void)
 {
-	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	return (pid_t)vm_kernel(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
 }
 
 static uint64_t now_ms(void)

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/executor/fail_nth.h"
 #include "harness/executor/sandbox.h"
 
 #define STACK_LIMIT (8ul << 20)
@@ -51,6 +52,7 @@ static _Noreturn void wait_for(pid_t child)
 		if (errno != EINTR)
 			_exit(VM_EXIT_USAGE);
 	}
+	vm_fail_nth_restore();
 	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : VM_EXIT_USAGE);
 }
 
@@ -104,6 +106,7 @@ void vm_sandbox_enter(struct vm_executor *ex)
 
 	volunteer_for_oom();
 	vm_kcov_open(&ex->kcov);
+	vm_fail_nth_setup(ex);
 	if (geteuid() == 0 && !ex->opt.privileged) {
 		if (unshare(CLONE_NEWPID | CLONE_NEWIPC) == 0) {
 			child = fork();
@@ -112,6 +115,8 @@ void vm_sandbox_enter(struct vm_executor *ex)
 			if (child)
 				wait_for(child);
 			ex->namespaced = true;
+		} else {
+			vm_fail_nth_restore(); /* nobody would be there to do it later */
 		}
 		give_up_root();
 	}

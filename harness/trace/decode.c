@@ -9,12 +9,16 @@
 
 #include "harness/trace/wire.h"
 
+/* A site and its NUL, so that what follows stays aligned. */
+#define SITE_BYTES (VM_SITE_MAX + 8)
+
 /* Room for every array of every event, so that pointers stay valid; only what is used is touched.
  */
 #define EVENT_BYTES                                                                                \
 	(VM_SNAPSHOT_MAX_VMAS * sizeof(struct vm_vma) +                                            \
 	 VM_SNAPSHOT_MAX_PAGES * sizeof(struct vm_page) + VM_MAX_OWN * sizeof(struct vm_vma) +     \
-	 VM_MAX_EDGES * sizeof(struct vm_edge) + VM_MAX_COMPARES * sizeof(struct vm_compare))
+	 VM_MAX_EDGES * sizeof(struct vm_edge) + VM_MAX_COMPARES * sizeof(struct vm_compare) +     \
+	 SITE_BYTES)
 #define ARENA_BYTES (VM_TRACE_MAX_EVENTS * EVENT_BYTES)
 
 struct decoder {
@@ -348,7 +352,27 @@ static bool get_begin(struct decoder *d, unsigned int head)
 	return intact(d);
 }
 
-static bool get_result(struct decoder *d, struct vm_event *e)
+/* Words of printable characters; none: not known. */
+static bool get_site(struct decoder *d, struct vm_event *e)
+{
+	size_t len = (size_t)vm_get_limited(&d->in, VM_SITE_MAX);
+	char *site;
+
+	e->injected = true;
+	if (!len || !intact(d))
+		return intact(d);
+	site = take(d, SITE_BYTES);
+	for (size_t i = 0; i < len; i++) {
+		site[i] = (char)vm_get_byte(&d->in);
+		if (site[i] < ' ' || site[i] > '~')
+			return fail(d, "the site of an allocation is no text");
+	}
+	site[len] = '\0';
+	e->site = site;
+	return intact(d);
+}
+
+static bool get_result(struct decoder *d, struct vm_event *e, unsigned int head)
 {
 	e->result = vm_unzigzag(vm_get_varint(&d->in));
 	if (e->status == VM_STATUS_WITHHELD && (e->result <= VM_PERMITTED || e->result > UINT8_MAX))
@@ -358,7 +382,7 @@ static bool get_result(struct decoder *d, struct vm_event *e)
 		e->sigcode = vm_get_int32(&d->in);
 		e->sigaddr = vm_get_varint(&d->in);
 	}
-	return intact(d);
+	return head & VM_REC_INJECTED ? get_site(d, e) : intact(d);
 }
 
 static bool get_end(struct decoder *d, unsigned int head, unsigned int which)
@@ -386,7 +410,7 @@ static bool get_end(struct decoder *d, unsigned int head, unsigned int which)
 	e->status = (uint8_t)VM_REC_STATUS_OF(head);
 	d->next_seq = e->seq_end + 1;
 	d->last_seen = which == VM_REC_LAST && !place.space;
-	if (call && !get_result(d, e))
+	if (call && !get_result(d, e, head))
 		return false;
 	return !(head & VM_REC_SNAPSHOT) || get_snapshot(d, &e->after);
 }
@@ -456,7 +480,8 @@ static bool get_record(struct decoder *d)
 	unsigned int head = vm_get_byte(&d->in);
 	unsigned int which = head & VM_REC_WHICH, status = VM_REC_STATUS_OF(head);
 
-	if (which < VM_REC_BEGIN || which > VM_REC_MORE || head & VM_REC_RESERVED)
+	if (which < VM_REC_BEGIN || which > VM_REC_MORE ||
+	    (head & VM_REC_INJECTED && which != VM_REC_RETURN))
 		return fail(d, "unknown record");
 	if (status && (which != VM_REC_RETURN || status >= VM_STATUS_RUNNING))
 		return fail(d, "unknown status");

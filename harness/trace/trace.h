@@ -12,10 +12,14 @@
 #include "harness/snapshot/snapshot.h"
 #include "harness/trace/cover.h"
 
-/* 2: VM_SEEN_TOTALS; 3: records of more, VM_REC_MORE; preambles, and what they rest on */
+/*
+ * 2: VM_SEEN_TOTALS; 3: records of more, VM_REC_MORE; preambles, and what they rest on; failed
+ * allocations
+ */
 #define VM_TRACE_VERSION 3
 #define VM_MAX_OWN	 32
 #define VM_MAX_GUARD	 8
+#define VM_SITE_MAX	 512 /* bytes of vm_event.site */
 
 /* vm_target_info.features */
 #define VM_HAS_MSEAL	     (1ull << 0)
@@ -34,6 +38,7 @@
 #define VM_HAS_KCOV	     (1ull << 13) /* kcov can be asked what a call went through */
 #define VM_NO_RLIMIT_DATA    (1ull << 14) /* mappings are not held to it: ignore_rlimit_data */
 #define VM_IS_WHOLE_MACHINE  (1ull << 15) /* preambles may change settings of the machine */
+#define VM_HAS_FAIL_NTH	     (1ull << 22) /* vm_call.fail_nth is acted upon: /proc/self/fail-nth */
 /* What madvise knows: asked for with length 0, before anything else is looked at. */
 #define VM_HAS_MADV_HUGEPAGE  (1ull << 24) /* ... and nohugepage, collapse */
 #define VM_HAS_MADV_MERGEABLE (1ull << 25) /* ... and unmergeable */
@@ -105,6 +110,13 @@ struct vm_event {
 	int64_t result; /* value or -errno; for touches the number of pages done before a fault */
 	int32_t signo, sigcode;
 	uint64_t sigaddr;
+	/*
+	 * An allocation inside of the call was made to fail (vm_call.fail_nth). `site`: where, as
+	 * words: what failed ("failslab", "fail_page_alloc"), then the functions that wanted it,
+	 * innermost first; NULL: not known.
+	 */
+	bool injected;
+	const char *site;
 	struct vm_snapshot
 		after; /* mask 0: nothing observed. Unchanged arrays share their pointer */
 	struct vm_cover

@@ -223,8 +223,9 @@ static uint8_t *put_end_head(struct vm_event_writer *w, uint8_t *p, const struct
 			     : e->kind == VM_EVENT_START ? VM_REC_START
 							 : VM_REC_LAST;
 
-	*p++ = (uint8_t)(which | (call ? VM_REC_STATUS(e->status) : 0) |
-			 (place ? VM_REC_PLACE : 0) | (mask ? VM_REC_SNAPSHOT : 0));
+	*p++ = (uint8_t)(which | (call && e->injected ? VM_REC_INJECTED : 0) |
+			 (call ? VM_REC_STATUS(e->status) : 0) | (place ? VM_REC_PLACE : 0) |
+			 (mask ? VM_REC_SNAPSHOT : 0));
 	if (!place)
 		return p;
 	p = put_place(p, e);
@@ -233,12 +234,22 @@ static uint8_t *put_end_head(struct vm_event_writer *w, uint8_t *p, const struct
 	return vm_put_varint(p, e->seq_end);
 }
 
+static uint8_t *put_site(uint8_t *p, const char *site)
+{
+	size_t len = site ? strnlen(site, VM_SITE_MAX) : 0;
+
+	p = vm_put_varint(p, len);
+	if (len)
+		memcpy(p, site, len);
+	return p + len;
+}
+
 void vm_event_write_end(struct vm_event_writer *w, const struct vm_event *e)
 {
 	uint32_t mask = fitting_mask(&e->after);
 	uint8_t *p = w->buf + w->len;
 
-	if (w->full || !room(w, p, RECORD_MAX))
+	if (w->full || !room(w, p, RECORD_MAX + (e->injected ? VM_SITE_MAX : 0)))
 		return;
 	p = put_end_head(w, p, e, mask);
 	if (e->kind == VM_EVENT_CALL) {
@@ -248,6 +259,8 @@ void vm_event_write_end(struct vm_event_writer *w, const struct vm_event *e)
 			p = vm_put_varint(p, vm_zigzag(e->sigcode));
 			p = vm_put_varint(p, e->sigaddr);
 		}
+		if (e->injected)
+			p = put_site(p, e->site);
 	}
 	if (mask)
 		p = put_snapshot(w, p, &e->after, mask);

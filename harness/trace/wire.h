@@ -12,7 +12,7 @@
 #define VM_REC_STATUS_OF(h) ((h) >> 3 & 3u)
 #define VM_REC_PLACE	    0x20u /* actor, space and sequence numbers follow */
 #define VM_REC_SNAPSHOT	    0x40u /* a snapshot follows */
-#define VM_REC_RESERVED	    0x80u
+#define VM_REC_INJECTED	    0x80u /* of VM_REC_RETURN: an allocation failed, its site follows */
 
 enum vm_record {
 	VM_REC_BEGIN = 1, /* a call is about to be made */

@@ -55,6 +55,7 @@ static void run_rule(struct vm_judge *j, const struct vm_profile *p, bool docume
 			     .p = p,
 			     .call = j->e->call,
 			     .documented = documented,
+			     .starved = j->e->injected,
 			     .seen = j->present,
 			     .work = j->work,
 			     .objects = &j->scratch->objects,
@@ -302,6 +303,35 @@ static void note_split(struct vm_judge *j, const struct vm_outcome *o,
 			 vm_call_desc(j->e->sc.op)->name, vm_errno_name((int)o->value));
 }
 
+/* It said that it succeeded, and did less than that. */
+static void succeeded_lacking(struct vm_judge *j, const struct vm_outcome *o)
+{
+	const struct vm_outcomes *outs = &j->scratch->outcomes;
+	struct vm_diffs missing = { 0 };
+	struct vm_verdict *v;
+
+	for (uint32_t i = 0; i < outs->n; i++) {
+		const struct vm_outcome *whole = &outs->o[i];
+
+		if (whole->lacking || whole->kind != o->kind || whole->value != o->value)
+			continue;
+		vm_state_copy(j->work, j->before);
+		vm_effect_apply(&whole->effect, (uint64_t)j->e->result, j->work,
+				&j->scratch->objects, j->info->layout.page_size);
+		vm_against(j, j->work, &j->e->after, &missing);
+		break;
+	}
+	if (!missing.n)
+		return;
+	v = vm_report(j, j->contract == VM_CONTRACT_STRICT ? VM_VIOLATION : VM_DEVIATION, "success",
+		      basis_of(o));
+	explain(j, v, &missing);
+	if (!v)
+		return;
+	vm_title_of_success(j, &missing, v->title);
+	vm_title_add_cause(v->title, o->cause->text);
+}
+
 static void accept(struct vm_judge *j, const struct vm_outcome *o, bool observed)
 {
 	struct vm_diffs changed;
@@ -311,6 +341,8 @@ static void accept(struct vm_judge *j, const struct vm_outcome *o, bool observed
 	vm_add_features(j, o);
 	if (!observed)
 		return;
+	if (o->lacking)
+		succeeded_lacking(j, o);
 	if (!o->effect.n) {
 		j->out->call[j->event].changed = 0;
 		if (errno_of(j->e, &err))

@@ -142,6 +142,7 @@ static void walk(struct vm_rule *r, int32_t advice, uint64_t start, uint64_t end
 			return;
 		at = upto;
 		done_up_to(r, &step, vm_advice_end(r, advice, &s->area[i], upto));
+		vm_starves(r, NULL);
 	}
 	if (vm_stops(r, vm_is(unmapped), ENOMEM, &hole))
 		return;
@@ -194,6 +195,7 @@ static void populate(struct vm_rule *r, int32_t advice, uint64_t start, uint64_t
 				return;
 		}
 		done_up_to(r, &step, upto);
+		vm_starves(r, NULL);
 	}
 	r->what = NULL;
 	vm_succeeds(r, value);

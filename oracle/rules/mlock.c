@@ -76,6 +76,8 @@ static bool apply_flags(struct vm_rule *r, const struct request *q)
 			return true;
 		at = s->area[i].end < q->end ? s->area[i].end : q->end;
 		flagged_up_to(r, q, at);
+		if (at < q->end)
+			vm_starves(r, NULL);
 	}
 	r->what = NULL;
 	return false;
@@ -149,7 +151,11 @@ static void populate(struct vm_rule *r, const struct request *q)
 	for (uint32_t i = vm_state_from(s, q->start); i < s->n && s->area[i].start < q->end; i++)
 		if (populate_area(r, q, &s->area[i]))
 			return;
+	populated_up_to(r, q, q->start);
+	r->what = "locked all the same";
+	vm_starves(r, NULL);
 	populated_up_to(r, q, q->end);
+	vm_starves(r, NULL);
 	r->what = NULL;
 	vm_succeeds(r, 0);
 }

@@ -80,6 +80,14 @@ static const struct vm_cause shmem_commit = {
 	.resource = true
 };
 
+/* As there: what is replaced is gone before the new VMA and its nodes are allocated. */
+static const struct vm_cause no_vma = {
+	.text = "an allocation failed",
+	.basis = "mm/mmap.c __mmap_region(): vm_area_alloc() after vms_clean_up_area()",
+	.resource = true,
+	.starved = true,
+};
+
 /* LEGACY_MAP_MASK of include/linux/mman.h: 0x1f << 26 are MAP_HUGE_2MB and MAP_HUGE_1GB. */
 #define LEGACY                                                                                     \
 	(MAP_SHARED | MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS | MAP_DENYWRITE | MAP_EXECUTABLE |   \
@@ -209,6 +217,7 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 				.flags = flags | q->key,
 				.maybe = is_droppable(q) ? 0 : r->s->locks.def_maybe & ~flags };
 	struct vm_step copies = { .kind = VM_STEP_COPY, .chosen = chosen };
+	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = q->addr, .end = q->addr + q->len };
 	enum vm_tri over = vm_over_rlimit(r, q->len / r->info->layout.page_size);
 
 	step.maybe |= q->key_maybe;
@@ -233,6 +242,9 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 			r->done.step[r->done.n++] = copies;
 		vm_succeeds_chosen(r, q->len, low_only(r, q) ? LOW_END : 0);
 	} else {
+		r->done.step[r->done.n++] = gap;
+		vm_starves(r, &no_vma);
+		r->done.n--;
 		vm_does(r, &step);
 		if (copies.end)
 			r->done.step[r->done.n++] = copies;

@@ -146,6 +146,7 @@ static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 			return;
 		at = s->area[next - 1].end;
 		protect_up_to(r, &step, at < end ? at : end);
+		vm_starves(r, NULL);
 	}
 	r->what = NULL;
 	vm_succeeds(r, 0);

@@ -76,6 +76,13 @@ static const struct vm_cause commit = { .text = "commit limit",
 					.basis = "mm/mremap.c move_vma(), vrm_calc_charge()",
 					.resource = true };
 
+static const struct vm_cause not_unmapped = {
+	.text = "an allocation failed",
+	.basis = "mm/mremap.c move_vma(), \"OOM: unable to split vma\"",
+	.resource = true,
+	.starved = true,
+};
+
 /* The arguments, page aligned. */
 struct remap {
 	uint64_t addr, old_len, new_len, to;
@@ -207,6 +214,23 @@ static void moves(struct vm_rule *r, const struct remap *m, bool chosen, uint64_
 	}
 }
 
+/*
+ * move_vma(): the VMA has to be split for its moved part to be unmapped, and that failed: all of it
+ * stays where it was, without the pages.
+ */
+static void leaves_source(struct vm_rule *r, const struct remap *m)
+{
+	for (uint32_t i = 0; i < r->done.n && m->old_len && !m->keep; i++) {
+		struct vm_step *move = &r->done.step[i];
+
+		if (move->kind != VM_STEP_MOVE)
+			continue;
+		move->keep = move->leftover = true;
+		vm_starves_unsaid(r, &not_unmapped);
+		move->keep = move->leftover = false;
+	}
+}
+
 /* Move (or duplicate) to a place that get_unmapped_area() chooses. */
 static void move_chosen(struct vm_rule *r, const struct remap *m, uint64_t hint)
 {
@@ -230,6 +254,7 @@ static void move_chosen(struct vm_rule *r, const struct remap *m, uint64_t hint)
 		vm_succeeds(r, (int64_t)to);
 	else
 		vm_succeeds_chosen(r, m->new_len, 0);
+	leaves_source(r, m);
 }
 
 static bool unmap_tail(struct vm_rule *r, const struct remap *m)
@@ -281,6 +306,7 @@ static void remap_to(struct vm_rule *r, const struct remap *m)
 		return;
 	moves(r, m, false, m->to);
 	vm_succeeds(r, (int64_t)m->to);
+	leaves_source(r, m);
 }
 
 /* Can the VMA grow where it is? */
@@ -370,11 +396,13 @@ static bool move_piece(struct vm_rule *r, const struct remap *m, const struct vm
 	*doomed |=
 		(refused && is == VM_YES) || a->sealed == VM_YES || dest == VM_YES || low == VM_YES;
 	moved_up_to(r, m, start);
+	vm_starves(r, NULL);
 	if (vm_fails(r, refused ? is : VM_NO, EFAULT, &not_several) ||
 	    vm_fails(r, both(is, a->sealed), EPERM, &source_sealed) ||
 	    vm_fails_split(r, both(is, dest), EPERM, &dest_sealed, to, end))
 		return true;
 	r->done.step[r->done.n++] = gap;
+	vm_starves(r, NULL);
 	if (m->keep && a->account != VM_NO)
 		charge = vm_over_commit(r, a->account == VM_YES ? pages : 0, pages);
 	return (m->keep && vm_fails(r, both(is, vm_over_rlimit(r, pages)), ENOMEM, &rlimit)) ||

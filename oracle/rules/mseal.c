@@ -26,7 +26,8 @@ static void run_out(struct vm_rule *r, uint64_t start, uint64_t end)
 		r->done.step[0] =
 			(struct vm_step){ .kind = VM_STEP_SEAL, .start = start, .end = at };
 		r->done.n = at > start;
-		vm_fails(r, VM_MAYBE, ENOMEM, &map_count);
+		vm_starves(r, NULL);
+		vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count);
 		at = r->s->area[next - 1].end;
 	}
 	r->done.n = 0;
@@ -49,7 +50,7 @@ void vm_rule_mseal(struct vm_rule *r)
 	}
 	if (vm_stops(r, vm_is(!vm_state_all(r->s, addr, addr + len)), ENOMEM, &hole))
 		return;
-	if (vm_over_map_count(r) != VM_NO)
+	if (r->starved || vm_over_map_count(r) != VM_NO)
 		run_out(r, addr, addr + len);
 	vm_does(r, &step);
 	vm_succeeds(r, 0);

@@ -62,6 +62,7 @@ static void walk(struct vm_rule *r, uint64_t start, uint64_t end)
 	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start < end; i++) {
 		holes |= s->area[i].start > at;
 		named_up_to(r, start, s->area[i].start > start ? s->area[i].start : start);
+		vm_starves(r, NULL);
 		if (vm_fails(r, of_file(r, &s->area[i]), EBADF, &has_file))
 			return;
 		at = s->area[i].end;

@@ -31,6 +31,14 @@ static const struct vm_cause sealed = { .text = "sealed page in the range",
 					.basis = "mm/vma.c vms_gather_munmap_vmas(); mseal.rst",
 					.seal = true };
 
+/* The old mappings are gone before the new VMA and its nodes are allocated. */
+static const struct vm_cause no_vma = {
+	.text = "an allocation failed",
+	.basis = "mm/mmap.c __mmap_region(): vm_area_alloc() after vms_clean_up_area()",
+	.resource = true,
+	.starved = true,
+};
+
 static enum vm_tri has_flag(const struct vm_area *a, unsigned int flag)
 {
 	return a->flags_maybe & VM_BIT(flag) ? VM_MAYBE : vm_is(a->flags & VM_BIT(flag));
@@ -128,6 +136,10 @@ static void map_again(struct vm_rule *r, const struct vm_area *a, uint64_t start
 			   start + size) ||
 	    destroys(r, a, start, start + size))
 		return;
+	r->done.step[r->done.n++] =
+		(struct vm_step){ .kind = VM_STEP_UNMAP, .start = start, .end = start + size };
+	vm_starves(r, &no_vma);
+	r->done.n--;
 	vm_does(r, &map);
 	vm_succeeds(r, 0);
 }

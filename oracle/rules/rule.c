@@ -42,7 +42,7 @@ const char *vm_rule_name(uint8_t op)
 	return rules[op].name;
 }
 
-static struct vm_outcome *add(struct vm_rule *r, uint8_t kind, int64_t value)
+struct vm_outcome *vm_add_outcome(struct vm_rule *r, uint8_t kind, int64_t value)
 {
 	struct vm_outcome *o;
 
@@ -57,6 +57,7 @@ static struct vm_outcome *add(struct vm_rule *r, uint8_t kind, int64_t value)
 	o->value = value;
 	o->len = 0;
 	o->cause = NULL;
+	o->lacking = false;
 	o->what = r->what;
 	o->effect.n = r->done.n;
 	for (uint32_t i = 0; i < r->done.n; i++)
@@ -68,7 +69,7 @@ bool vm_fails(struct vm_rule *r, enum vm_tri cond, int err, const struct vm_caus
 {
 	if (cond == VM_NO)
 		return false;
-	add(r, VM_RESULT_ERRNO, err)->cause = cause;
+	vm_add_outcome(r, VM_RESULT_ERRNO, err)->cause = cause;
 	if (cond == VM_YES)
 		r->failed = true;
 	return cond == VM_YES && !r->documented;
@@ -78,7 +79,7 @@ bool vm_refuses(struct vm_rule *r, enum vm_tri cond, int64_t value, const struct
 {
 	if (cond == VM_NO)
 		return false;
-	add(r, VM_RESULT_VALUE, value)->cause = cause;
+	vm_add_outcome(r, VM_RESULT_VALUE, value)->cause = cause;
 	if (cond == VM_YES)
 		r->failed = true;
 	return cond == VM_YES;
@@ -125,19 +126,19 @@ void vm_does(struct vm_rule *r, const struct vm_step *step)
 void vm_succeeds(struct vm_rule *r, int64_t value)
 {
 	if (!r->failed)
-		add(r, VM_RESULT_VALUE, value);
+		vm_add_outcome(r, VM_RESULT_VALUE, value);
 }
 
 void vm_succeeds_chosen(struct vm_rule *r, uint64_t len, uint64_t below)
 {
 	if (!r->failed)
-		add(r, VM_RESULT_CHOSEN, (int64_t)below)->len = len;
+		vm_add_outcome(r, VM_RESULT_CHOSEN, (int64_t)below)->len = len;
 }
 
 void vm_succeeds_bits(struct vm_rule *r, uint64_t value, uint64_t mask)
 {
 	if (!r->failed)
-		add(r, VM_RESULT_BITS, (int64_t)value)->len = mask;
+		vm_add_outcome(r, VM_RESULT_BITS, (int64_t)value)->len = mask;
 }
 
 void vm_silent(struct vm_rule *r, const char *why)
@@ -156,4 +157,6 @@ void vm_outcomes(struct vm_rule *r)
 	r->licence = VM_MEANT;
 	r->what = NULL;
 	rules[r->sc->op].outcomes(r);
+	if (r->starved)
+		vm_starve(r);
 }

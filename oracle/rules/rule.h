@@ -17,6 +17,7 @@ struct vm_cause {
 	const char *basis; /* kernel function or document */
 	bool resource; /* a limit or an allocation, not a check of arguments, boundaries or seals */
 	bool seal;     /* a seal was in the way */
+	bool starved;  /* an allocation was made to fail */
 };
 
 enum vm_result_kind {
@@ -45,6 +46,7 @@ struct vm_outcome {
 	uint64_t len;
 	const struct vm_cause *cause;
 	const char *what; /* wording of a partial effect for titles, or NULL: found by comparing */
+	bool lacking;	  /* success, with less than the call is documented to do */
 	struct vm_effect effect;
 };
 
@@ -70,6 +72,7 @@ struct vm_rule {
 	 */
 	bool documented;
 	bool failed;
+	bool starved; /* an allocation failed inside of the call (vm_event.injected) */
 	/* The look just before the call, if it showed which pages are present; else NULL. */
 	const struct vm_snapshot *seen;
 	struct vm_effect done;	    /* effects of the steps already made */
@@ -107,6 +110,25 @@ void vm_succeeds(struct vm_rule *r, int64_t value);
 /* `below`: the end of where the kernel may choose, from 1 GiB on (MAP_32BIT); 0: anywhere. */
 void vm_succeeds_chosen(struct vm_rule *r, uint64_t len, uint64_t below);
 void vm_succeeds_bits(struct vm_rule *r, uint64_t value, uint64_t mask);
+
+/*
+ * starve.c. An allocation may have failed just here, with what is done so far as effect; nothing is
+ * added unless r->starved. Where a call fails before one of the steps that it ends with is said
+ * without this, of all rules (vm_starve()): this is for effects in between.
+ */
+void vm_starves(struct vm_rule *r, const struct vm_cause *cause);
+
+/*
+ * The call does not look at a failure that it meets: it succeeds, as the outcome added last, with
+ * less than it is documented to do: with what is done now.
+ */
+void vm_starves_unsaid(struct vm_rule *r, const struct vm_cause *cause);
+
+/* The set of outcomes, once it is there, and those that a failed allocation adds. */
+void vm_starve(struct vm_rule *r);
+
+/* rule.c: a new outcome with what is done as effect; kind: enum vm_result_kind. */
+struct vm_outcome *vm_add_outcome(struct vm_rule *r, uint8_t kind, int64_t value);
 
 /* The rule does not know. */
 void vm_silent(struct vm_rule *r, const char *why);

@@ -28,6 +28,13 @@ static const struct vm_cause detach_unaligned = { .text = "address not page alig
 static const struct vm_cause not_attached = { .text = "no segment attached there",
 					      .basis = "ipc/shm.c ksys_shmdt(); shmdt(2)" };
 
+static const struct vm_cause not_unmapped = {
+	.text = "an allocation failed",
+	.basis = "ipc/shm.c ksys_shmdt() ignores do_vmi_align_munmap()",
+	.resource = true,
+	.starved = true,
+};
+
 /* Is anything known of segments? */
 static bool unknown(struct vm_rule *r)
 {
@@ -153,6 +160,16 @@ static bool detach_all(struct vm_rule *r, uint32_t i, uint64_t addr, struct vm_e
 	return true;
 }
 
+/* One of the VMAs could not be unmapped. */
+static void stays(struct vm_rule *r, const struct vm_effect *gone, uint32_t which)
+{
+	r->done.n = 0;
+	for (uint32_t i = 0; i < gone->n; i++)
+		if (i != which)
+			r->done.step[r->done.n++] = gone->step[i];
+	vm_starves_unsaid(r, &not_unmapped);
+}
+
 void vm_rule_shmdt(struct vm_rule *r)
 {
 	uint64_t addr = r->sc->arg[0];
@@ -170,4 +187,6 @@ void vm_rule_shmdt(struct vm_rule *r)
 	for (uint32_t k = 0; k < gone.n; k++)
 		vm_does(r, &gone.step[k]);
 	vm_succeeds(r, 0);
+	for (uint32_t k = 0; k < gone.n; k++)
+		stays(r, &gone, k);
 }

@@ -57,7 +57,7 @@ static void faults(struct vm_rule *r, enum vm_tri cond, int64_t done, int signo,
 	o->licence = VM_DOCUMENTED;
 	o->value = done;
 	o->signo = signo;
-	o->sigcode = code;
+	o->sigcode = r->starved ? -1 : code; /* a signal that cannot be queued has no code */
 	o->cause = cause;
 	o->effect = r->done;
 }

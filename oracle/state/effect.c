@@ -236,6 +236,13 @@ static void leave_source(const struct vm_step *st, const struct vm_area *a,
 {
 	struct vm_area *left = &s->area[vm_state_from(s, a->start)];
 
+	left->guard = VM_NO;
+	if (!vm_fresh_pages(left, o))
+		s->lost = true;
+	if (st->leftover) {
+		left->account = VM_MAYBE;
+		return;
+	}
 	part_ways(st, left, s);
 	if (left->flags & VM_BIT(VM_FLAG_LO)) {
 		s->locks.lost += left->end - left->start;
@@ -244,11 +251,8 @@ static void leave_source(const struct vm_step *st, const struct vm_area *a,
 					 (left + 1 < s->area + s->n && left[1].start == left->end &&
 					  left[1].begins != VM_YES);
 	}
-	left->guard = VM_NO;
 	left->flags &= ~VM_LOCK_FLAGS;
 	left->flags_maybe &= ~VM_LOCK_FLAGS;
-	if (!vm_fresh_pages(left, o))
-		s->lost = true;
 }
 
 static void move_one(const struct vm_step *st, struct vm_area a, uint64_t to, struct vm_state *s,

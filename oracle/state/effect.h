@@ -41,6 +41,7 @@ struct vm_step {
 	uint8_t prot; /* VM_MODE_R | W | X */
 	bool shared;
 	bool keep;     /* MOVE: MREMAP_DONTUNMAP, the source stays mapped */
+	bool leftover; /* MOVE, with keep: it was not meant to stay, and has its locks */
 	bool ksm_only; /* FLAGS: shared and droppable memory is left alone */
 	bool chosen; /* the address that the kernel chose (its result) is added to start, end; MOVE:
 			to */

@@ -255,6 +255,39 @@ static void test_every_corrupt_byte(void **state)
 	assert_true(accepted > 100);
 }
 
+static void test_failed_allocations(void **state)
+{
+	static char longest[VM_SITE_MAX + 2];
+	size_t plain = write_events(&written, LOG_BYTES), len;
+	struct vm_event *e = &written.event[1];
+
+	(void)state;
+	assert_int_equal(e->kind, VM_EVENT_CALL);
+	e->injected = true;
+	e->site = "failslab vm_area_dup __split_vma";
+	len = write_events(&written, LOG_BYTES);
+	assert_int_equal(len, plain + 1 + strlen(e->site));
+	assert_int_equal(decode(log_bytes, len), 0);
+	trace_assert_events_equal(&written, &got);
+	assert_false(got.event[2].injected);
+
+	/* not known where */
+	e->site = NULL;
+	assert_int_equal(write_events(&written, LOG_BYTES), plain + 1);
+	assert_int_equal(decode(log_bytes, plain + 1), 0);
+	trace_assert_events_equal(&written, &got);
+
+	/* as long as there is room for */
+	memset(longest, 'x', VM_SITE_MAX + 1);
+	e->site = longest;
+	assert_int_equal(decode(log_bytes, write_events(&written, LOG_BYTES)), 0);
+	assert_int_equal(strlen(got.event[1].site), VM_SITE_MAX);
+
+	/* no text */
+	e->site = "a\x1b[2J";
+	assert_int_equal(decode(log_bytes, write_events(&written, LOG_BYTES)), -1);
+}
+
 static void test_random_bytes(void **state)
 {
 	uint64_t seed = 7;
@@ -511,6 +544,7 @@ int main(void)
 		TEST(test_full_log_is_still_valid),
 		TEST(test_every_truncation),
 		TEST(test_every_corrupt_byte),
+		TEST(test_failed_allocations),
 		TEST(test_random_bytes),
 		TEST(test_refuses_bad_vmas),
 		TEST(test_refuses_overlap_with_the_kept_tail),

@@ -244,6 +244,10 @@ void trace_assert_event_equal(const struct vm_event *a, const struct vm_event *b
 	assert_int_equal(a->signo, b->signo);
 	assert_int_equal(a->sigcode, b->sigcode);
 	assert_int_equal(a->sigaddr, b->sigaddr);
+	assert_int_equal(a->injected, b->injected);
+	assert_int_equal(!a->site, !b->site);
+	if (a->site)
+		assert_string_equal(a->site, b->site);
 	assert_snapshot_equal(&a->after, &b->after);
 }
 

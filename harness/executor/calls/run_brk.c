@@ -3,9 +3,10 @@
 #include <unistd.h>
 
 #include "harness/executor/calls/run.h"
+#include "harness/executor/fail_nth.h"
 
 void vm_run_brk(struct vm_event *e)
 {
 	e->status = VM_STATUS_DONE;
-	e->result = syscall(SYS_brk, e->sc.arg[0]);
+	e->result = vm_kernel(SYS_brk, e->sc.arg[0], 0, 0, 0, 0, 0);
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "harness/executor/calls/run.h"
+#include "harness/executor/fail_nth.h"
 
 /* In a read-only section: the kernel can check its address, but not write to it. */
 static const unsigned char read_only[VM_MINCORE_MAX_PAGES] = { 1 };
@@ -30,7 +31,7 @@ void vm_run_mincore(const struct vm_executor *ex, struct vm_event *e)
 	else
 		where = (uintptr_t)vector;
 	e->status = VM_STATUS_DONE;
-	if (syscall(SYS_mincore, e->sc.arg[0], len, where) == 0)
+	if (vm_kernel(SYS_mincore, e->sc.arg[0], len, where, 0, 0, 0) == 0)
 		e->result = (int64_t)bitmap(vector, pages);
 	else
 		e->result = -errno;

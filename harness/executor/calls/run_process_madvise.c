@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "harness/executor/calls/run.h"
+#include "harness/executor/fail_nth.h"
 
 #define FIRST_DESCRIPTOR 200 /* out of the way of descriptors that the looking opens */
 
@@ -35,7 +36,8 @@ static int self(void)
 int64_t vm_run_process_madvise(const struct vm_syscall *sc)
 {
 	struct iovec range = { (void *)(uintptr_t)sc->arg[0], sc->arg[1] };
-	long ret = syscall(vm_call_desc(sc->op)->nr, self(), &range, 1, sc->arg[2], sc->arg[3]);
+	long ret = vm_kernel(vm_call_desc(sc->op)->nr, (uint64_t)self(), (uintptr_t)&range, 1,
+			     sc->arg[2], sc->arg[3], 0);
 
 	return ret == -1 ? -errno : ret;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "harness/executor/calls/run.h"
+#include "harness/executor/fail_nth.h"
 
 /*
  * How far below the executor's own stack frames a segment is held while it gets its first mapping:
@@ -62,7 +63,7 @@ bool vm_run_shm_works(void)
 
 static int64_t attach(int id, const struct vm_syscall *sc)
 {
-	long ret = syscall(SYS_shmat, id, sc->arg[1], sc->arg[2]);
+	long ret = vm_kernel(SYS_shmat, (uint64_t)id, sc->arg[1], sc->arg[2], 0, 0, 0);
 
 	return ret == -1 ? -errno : ret;
 }

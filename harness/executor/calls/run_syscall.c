@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "harness/executor/calls/run.h"
+#include "harness/executor/fail_nth.h"
 
 int64_t vm_run_syscall(const struct vm_syscall *sc)
 {
@@ -19,6 +20,6 @@ int64_t vm_run_syscall(const struct vm_syscall *sc)
 		if (desc->arg[i].kind == VM_ARG_OBJECT)
 			a[i] = (uint64_t)vm_run_object(sc->arg[i]);
 	}
-	ret = syscall(desc->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	ret = vm_kernel(desc->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 	return ret == -1 ? -errno : ret;
 }

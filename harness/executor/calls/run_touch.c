@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/executor/calls/run.h"
+#include "harness/executor/fail_nth.h"
 
 /* The pages that [addr, addr + len) overlaps; the caller has bounded len. */
 static uint64_t count_pages(uint64_t addr, uint64_t len, uint64_t page_size)
@@ -33,8 +34,10 @@ static void touch_pages(const struct vm_executor *ex, const struct vm_event *e,
 	uint64_t n = count_pages(e->sc.arg[0], e->sc.arg[1], page_size);
 
 	vm_fault_arm(&ex->area->fault);
+	vm_fail_nth_arm();
 	for (; *done < n; ++*done)
 		touch_page(e, first + *done * page_size, *done, page_size);
+	vm_fail_nth_disarm();
 	vm_fault_disarm(&ex->area->fault);
 }
 
@@ -44,6 +47,7 @@ void vm_run_touch(const struct vm_executor *ex, struct vm_event *e, uint64_t fro
 	volatile uint64_t done = from;
 
 	if (sigsetjmp(f->env, 0)) {
+		vm_fail_nth_disarm();
 		e->status = VM_STATUS_FAULTED;
 		e->signo = f->signo;
 		e->sigcode = f->code;
