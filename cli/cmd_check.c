@@ -148,6 +148,26 @@ static bool needs_mseal(const struct vm_script *s)
 	return sealing && (expects || s->nstate);
 }
 
+/* Does some call map droppable memory, and nothing else? */
+static bool maps_droppable(const struct vm_script *s)
+{
+	const uint64_t type = 0xf, droppable = 8;
+
+	for (unsigned int i = 0; i < s->prog.ncalls; i++)
+		if (s->prog.call[i].op == VM_OP_MMAP &&
+		    (s->prog.call[i].arg[3].bits & type) == droppable)
+			return true;
+	return false;
+}
+
+static bool has_call(const struct vm_script *s, uint8_t op)
+{
+	for (unsigned int i = 0; i < s->prog.ncalls; i++)
+		if (s->prog.call[i].op == op)
+			return true;
+	return false;
+}
+
 static bool injects_failure(const struct vm_script *s)
 {
 	for (unsigned int i = 0; i < s->prog.ncalls; i++) {
@@ -189,6 +209,10 @@ static const char *skip_reason(struct check *c, const struct vm_script *s)
 		return c->why_skip;
 	if (!(info->features & VM_HAS_MSEAL) && needs_mseal(s))
 		return "kernel has no mseal";
+	if (info->features & VM_LACKS_MDWE && has_call(s, VM_OP_MDWE))
+		return "kernel has no PR_SET_MDWE";
+	if (info->features & VM_LACKS_DROPPABLE && maps_droppable(s))
+		return "kernel has no MAP_DROPPABLE";
 	if ((c->fail_nth.on || injects_failure(s)) && !(info->features & VM_HAS_FAIL_NTH))
 		return "allocations cannot be made to fail (CONFIG_FAULT_INJECTION, "
 		       "vmafuzz-executor --whole-machine)";

@@ -13,6 +13,12 @@
 #include "harness/program/advice.h"
 #include "harness/snapshot/procfs.h"
 
+#ifndef PR_GET_MDWE
+#define PR_GET_MDWE 66
+#endif
+#ifndef MAP_DROPPABLE
+#define MAP_DROPPABLE 8
+#endif
 #ifndef PR_SET_VMA
 #define PR_SET_VMA	     0x53564d41
 #define PR_SET_VMA_ANON_NAME 0
@@ -112,6 +118,29 @@ static int has_smaps_seal(struct vm_executor *ex)
 		 !(o->vma[1].flags >> VM_FLAG_SL & 1));
 }
 
+/* A page is locked on fault, and smaps shows only that it is locked. */
+static int lacks_lf(struct vm_executor *ex)
+{
+	struct vm_observer *o = observer(ex, ex->ways);
+
+	return !(map_pages(ex, 1) &&
+		 !syscall(SYS_mlock2, ex->info.layout.arena_base, ex->info.layout.page_size, 1) &&
+		 vm_observe_smaps(o) && o->nvma == 1 && o->vma[0].flags >> VM_FLAG_LO & 1 &&
+		 !(o->vma[0].flags >> VM_FLAG_LF & 1));
+}
+
+static int lacks_mdwe(struct vm_executor *ex)
+{
+	(void)ex;
+	return prctl(PR_GET_MDWE, 0, 0, 0, 0) >= 0;
+}
+
+static int lacks_droppable(struct vm_executor *ex)
+{
+	return mmap(NULL, ex->info.layout.page_size, PROT_READ, MAP_DROPPABLE | MAP_ANONYMOUS, -1,
+		    0) != MAP_FAILED;
+}
+
 static int has_pku(struct vm_executor *ex)
 {
 	(void)ex;
@@ -207,6 +236,9 @@ void vm_probe_all(struct vm_executor *ex)
 	ex->ways.mem = probe(ex, has_mem, VM_HAS_PROC_MEM);
 	probe(ex, has_smaps, VM_HAS_SMAPS);
 	probe(ex, has_smaps_seal, VM_HAS_SMAPS_SEAL);
+	probe(ex, lacks_lf, VM_SMAPS_LACKS_LF);
+	probe(ex, lacks_mdwe, VM_LACKS_MDWE);
+	probe(ex, lacks_droppable, VM_LACKS_DROPPABLE);
 	probe(ex, has_pku, VM_HAS_PKU);
 	probe(ex, has_sysv_shm, VM_HAS_SYSV_SHM);
 	probe(ex, has_swapin, VM_HAS_MADV_SWAPIN);

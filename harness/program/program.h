@@ -261,10 +261,18 @@ bool vm_program_equal(const struct vm_program *a, const struct vm_program *b);
 
 /* ---- text_*.c: .vma files; docs/program-format.md ---- */
 
+/* Which kernels an expectation is about, by the profile that it names. */
+enum vm_profile_is {
+	VM_PROFILE_IS,	 /* `6.12:` just this one */
+	VM_PROFILE_NOT,	 /* `!6.12:` every one but this */
+	VM_PROFILE_UPTO, /* `<=6.12:` this one and older ones */
+	VM_PROFILE_ABOVE /* `>6.12:` newer ones */
+};
+
 /* An expectation after `=>`: judged by oracle/expect.c. */
 struct vm_expect {
-	char profile[12];     /* "" for every profile, or e.g. "6.12" */
-	bool negated_profile; /* `!6.12:` every profile but this */
+	char profile[12];   /* "" for every profile, or e.g. "6.12" */
+	uint8_t profile_is; /* enum vm_profile_is */
 	int8_t result;	      /* 0: not said; 1: ok; 2: this errno; 3: this signal; 4: withheld */
 	int32_t value;	      /* errno, or signal number */
 	uint16_t words;	      /* VM_EXPECT_*: which were written */
@@ -284,7 +292,7 @@ struct vm_state_expect {
 	uint8_t after; /* number of calls before this line */
 	struct vm_addr start;
 	struct vm_quantity len;
-	struct vm_expect when; /* only .profile and .negated_profile are used */
+	struct vm_expect when; /* only .profile and .profile_is are used */
 	uint16_t words;	       /* VM_STATE_*: which were written */
 	uint8_t prot;	       /* with VM_STATE_PROT: PROT_* bits */
 	struct vm_addr from;   /* with VM_STATE_FROM: bytes are those last filled at this address */

@@ -10,11 +10,21 @@ static bool is_profile_char(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == '-' || c == '_';
 }
 
-/* [ ["!"] PROFILE ":" ]: a word with a colon behind it; other words stay where they are. */
+/* Which profiles: "!", "<=", ">", or nothing. */
+static uint8_t parse_relation(struct vm_parser *p)
+{
+	if (vm_scan_accept(p, "!"))
+		return VM_PROFILE_NOT;
+	if (vm_scan_accept(p, "<="))
+		return VM_PROFILE_UPTO;
+	return vm_scan_accept(p, ">") ? VM_PROFILE_ABOVE : VM_PROFILE_IS;
+}
+
+/* [ ["!" | "<=" | ">"] PROFILE ":" ]: a word with a colon behind it; other words stay where they are. */
 static bool parse_profile(struct vm_parser *p, struct vm_expect *e)
 {
 	const char *word, *end;
-	bool negated = vm_scan_accept(p, "!");
+	uint8_t is = parse_relation(p);
 
 	vm_scan_blanks(p);
 	word = end = p->at;
@@ -23,12 +33,13 @@ static bool parse_profile(struct vm_parser *p, struct vm_expect *e)
 	p->at = end;
 	if (end == word || !vm_scan_accept(p, ":")) {
 		p->at = word;
-		return !negated || vm_scan_expected(p, word, "a profile such as 6.12: after '!'");
+		return is == VM_PROFILE_IS ||
+		       vm_scan_expected(p, word, "a profile such as 6.12: after '!', '<=' or '>'");
 	}
 	if ((size_t)(end - word) >= sizeof(e->profile))
 		return vm_scan_expected(p, word, "a profile name of at most 11 letters");
 	memcpy(e->profile, word, (size_t)(end - word));
-	e->negated_profile = negated;
+	e->profile_is = is;
 	return true;
 }
 
@@ -129,7 +140,7 @@ bool vm_parse_expectations(struct vm_parser *p, unsigned int call)
 			return false;
 		for (unsigned int i = 0; i < s->nexpect[call]; i++)
 			if (!strcmp(s->expect[call][i].profile, e->profile) &&
-			    s->expect[call][i].negated_profile == e->negated_profile)
+			    s->expect[call][i].profile_is == e->profile_is)
 				return vm_scan_expected(p, where, "one expectation a profile");
 		do {
 			if (!parse_item(p, e))

@@ -10,11 +10,10 @@
 #include "harness/program/program.h"
 #include "harness/snapshot/snapshot.h"
 
-#define VM_OBSERVE_MAX_OWN    32
-#define VM_OBSERVE_TEXT	      16384 /* bytes of /proc text read at once, at most */
-#define VM_OBSERVE_RAW	      65536 /* bytes of page contents read at once, at most */
-#define VM_OBSERVE_REGIONS    32
-#define VM_OBSERVE_MAX_LOOKUP (1u << 20) /* pagemap entries read a look, where there is no scan */
+#define VM_OBSERVE_MAX_OWN 32
+#define VM_OBSERVE_TEXT	   16384 /* bytes of /proc text read at once, at most */
+#define VM_OBSERVE_RAW	   65536 /* bytes of page contents read at once, at most */
+#define VM_OBSERVE_REGIONS 32
 
 /* The ways to look that the kernel has; the caller may clear a bit to force another way. */
 struct vm_observe_ways {

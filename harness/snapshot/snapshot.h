@@ -12,7 +12,10 @@
 
 #include "harness/program/contents.h"
 
-#define VM_SNAPSHOT_MAX_VMAS  512
+#define VM_SNAPSHOT_MAX_VMAS 512
+/* Pages that are looked up one by one where pagemap cannot be scanned (before 6.7): where more are
+ * mapped, contents are not looked at. */
+#define VM_OBSERVE_MAX_LOOKUP (1u << 17)
 #define VM_SNAPSHOT_MAX_PAGES 4096 /* present pages whose contents are read; more: not observed */
 
 /* vm_vma.mode */

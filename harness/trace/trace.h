@@ -39,6 +39,9 @@
 #define VM_NO_RLIMIT_DATA    (1ull << 14) /* mappings are not held to it: ignore_rlimit_data */
 #define VM_IS_WHOLE_MACHINE  (1ull << 15) /* preambles may change settings of the machine */
 #define VM_HAS_FAIL_NTH	     (1ull << 22) /* vm_call.fail_nth is acted upon: /proc/self/fail-nth */
+#define VM_LACKS_MDWE	     (1ull << 20) /* no PR_SET_MDWE: before 6.3 */
+#define VM_LACKS_DROPPABLE   (1ull << 21) /* no MAP_DROPPABLE: before 6.11 */
+#define VM_SMAPS_LACKS_LF    (1ull << 23) /* smaps does not show VM_LOCKONFAULT (probed) */
 /* What madvise knows: asked for with length 0, before anything else is looked at. */
 #define VM_HAS_MADV_HUGEPAGE  (1ull << 24) /* ... and nohugepage, collapse */
 #define VM_HAS_MADV_MERGEABLE (1ull << 25) /* ... and unmergeable */

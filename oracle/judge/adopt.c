@@ -6,7 +6,9 @@
 static void adopt_flags(const struct vm_judge *j, const struct vm_vma *v, struct vm_area *a)
 {
 	bool shown = j->info->features & VM_HAS_SMAPS_SEAL;
-	bool sl = v->flags >> VM_FLAG_SL & 1;
+	bool sl = v->flags >> VM_FLAG_SL & 1, locked = v->flags >> VM_FLAG_LO & 1;
+	/* as believed, but that lf does not come without lo */
+	uint64_t unshown = locked ? vm_flags_unshown(j->info) : 0;
 
 	if (!v->flags_known)
 		return;
@@ -15,8 +17,8 @@ static void adopt_flags(const struct vm_judge *j, const struct vm_vma *v, struct
 	else if (shown)
 		a->sealed = VM_NO;
 	a->account = v->flags >> VM_FLAG_AC & 1 ? VM_YES : VM_NO;
-	a->flags = v->flags & VM_TRACKED_FLAGS;
-	a->flags_maybe = 0;
+	a->flags = (v->flags & VM_TRACKED_FLAGS) | (a->flags & unshown);
+	a->flags_maybe &= unshown;
 }
 
 /* The object behind an observed VMA that belief has nothing of: known by its inode, or new. */

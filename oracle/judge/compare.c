@@ -33,8 +33,16 @@ uint32_t vm_runs_of_state(const struct vm_state *s, const struct vm_objects *o, 
 	return n;
 }
 
-uint32_t vm_runs_of_snapshot(const struct vm_snapshot *snap, bool seals_shown, struct vm_run *run)
+uint64_t vm_flags_unshown(const struct vm_target_info *info)
 {
+	return info->features & VM_SMAPS_LACKS_LF ? VM_BIT(VM_FLAG_LF) : 0;
+}
+
+uint32_t vm_runs_of_snapshot(const struct vm_snapshot *snap, const struct vm_target_info *info,
+			     struct vm_run *run)
+{
+	bool seals_shown = info->features & VM_HAS_SMAPS_SEAL;
+
 	for (uint32_t i = 0; i < snap->nvma; i++) {
 		const struct vm_vma *v = &snap->vma[i];
 		enum vm_tri sealed = VM_MAYBE;
@@ -52,7 +60,7 @@ uint32_t vm_runs_of_snapshot(const struct vm_snapshot *snap, bool seals_shown, s
 			.guard = VM_MAYBE,
 			.backed = v->inode != 0,
 			.flags = v->flags & VM_TRACKED_FLAGS,
-			.flags_maybe = v->flags_known ? 0 : VM_TRACKED_FLAGS,
+			.flags_maybe = v->flags_known ? vm_flags_unshown(info) : VM_TRACKED_FLAGS,
 			.identified = true,
 		};
 	}

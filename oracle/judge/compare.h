@@ -3,6 +3,7 @@
 #ifndef VM_COMPARE_H
 #define VM_COMPARE_H
 
+#include "harness/trace/trace.h"
 #include "oracle/state/object.h"
 
 enum vm_diff_kind {
@@ -48,8 +49,15 @@ struct vm_run {
 /* All but the executor's own areas. Returns the number of runs; run must hold s->n. */
 uint32_t vm_runs_of_state(const struct vm_state *s, const struct vm_objects *o, bool by_object,
 			  struct vm_run *run);
-/* seals_shown: smaps of this kernel shows `sl`, so its absence means not sealed. */
-uint32_t vm_runs_of_snapshot(const struct vm_snapshot *snap, bool seals_shown, struct vm_run *run);
+/*
+ * `info`: what smaps of this kernel shows. Where it shows `sl`, its absence means not sealed; what
+ * it does not show is unknown.
+ */
+uint32_t vm_runs_of_snapshot(const struct vm_snapshot *snap, const struct vm_target_info *info,
+			     struct vm_run *run);
+
+/* Flags of VM_TRACKED_FLAGS that smaps of this kernel does not show. */
+uint64_t vm_flags_unshown(const struct vm_target_info *info);
 
 void vm_compare(const struct vm_run *a, uint32_t na, const struct vm_run *b, uint32_t nb,
 		struct vm_diffs *out);

@@ -64,6 +64,29 @@ static void run_rule(struct vm_judge *j, const struct vm_profile *p, bool docume
 	vm_outcomes(&r);
 }
 
+static bool same_effect(const struct vm_effect *a, const struct vm_effect *b)
+{
+	return a->n == b->n && !memcmp(a->step, b->step, a->n * sizeof(a->step[0]));
+}
+
+/* Versions agree on most. */
+static void add_outcome(struct vm_outcomes *to, const struct vm_outcome *o)
+{
+	for (uint32_t i = 0; i < to->n; i++) {
+		const struct vm_outcome *x = &to->o[i];
+
+		if (x->kind == o->kind && x->value == o->value && x->len == o->len &&
+		    x->licence == o->licence && x->lacking == o->lacking && x->cause == o->cause &&
+		    x->signo == o->signo && x->sigcode == o->sigcode &&
+		    same_effect(&x->effect, &o->effect))
+			return;
+	}
+	if (to->n == VM_MAX_OUTCOMES)
+		to->silent = true;
+	else
+		to->o[to->n++] = *o;
+}
+
 /*
  * The set that is in force. Documented: the union of what all known versions may show, since
  * documents do not order checks and promise no errno among several that apply.
@@ -86,9 +109,9 @@ void vm_outcome_set(struct vm_judge *j)
 			continue;
 		run_rule(j, p, true, first ? all : more);
 		vm_objects_truncate(&j->scratch->objects, objects);
-		all->silent |= !first && (more->silent || all->n + more->n > VM_MAX_OUTCOMES);
+		all->silent |= !first && more->silent;
 		for (uint32_t k = 0; !first && !all->silent && k < more->n; k++)
-			all->o[all->n++] = more->o[k];
+			add_outcome(all, &more->o[k]);
 		first = false;
 	}
 }
@@ -135,18 +158,13 @@ static void cut_at_ranges(const struct vm_judge *j, struct vm_diffs *d)
 	}
 }
 
-static bool seals_shown(const struct vm_judge *j)
-{
-	return j->info->features & VM_HAS_SMAPS_SEAL;
-}
-
 /* Differences between a believed state and a snapshot. */
 void vm_against(struct vm_judge *j, const struct vm_state *s, const struct vm_snapshot *snap,
 		struct vm_diffs *d)
 {
 	struct vm_run *a = j->scratch->run[0], *b = j->scratch->run[1];
 	uint32_t na = vm_runs_of_state(s, &j->scratch->objects, false, a);
-	uint32_t nb = vm_runs_of_snapshot(snap, seals_shown(j), b);
+	uint32_t nb = vm_runs_of_snapshot(snap, j->info, b);
 	vm_compare(a, na, b, nb, d);
 	cut_at_ranges(j, d);
 }
@@ -394,11 +412,6 @@ static bool own_ranges_only(struct vm_judge *j, const struct vm_outcome *o)
 	j->out->call[j->event].changed = 1;
 	changed_by_failure(j, o, &changed);
 	return true;
-}
-
-static bool same_effect(const struct vm_effect *a, const struct vm_effect *b)
-{
-	return a->n == b->n && !memcmp(a->step, b->step, a->n * sizeof(a->step[0]));
 }
 
 /*

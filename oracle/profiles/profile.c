@@ -13,6 +13,13 @@ static const struct {
 	struct vm_profile p;
 	unsigned int first, last; /* releases as major * 1000 + minor */
 } profiles[] = {
+	{ { .name = "6.1",
+	    .exact = true,
+	    .mmap_unmaps_first = true,
+	    .mprotect_keeps_charge = true,
+	    .process_madvise_nice = true },
+	  6001,
+	  6001 },
 	{ { .name = "6.12", .exact = true }, 6012, 6012 },
 	{ { .name = "6.18",
 	    .exact = true,
@@ -52,20 +59,24 @@ enum vm_contract vm_profile_contract(const struct vm_profile *p, enum vm_contrac
 	return wanted == VM_CONTRACT_EXACT && !p->exact ? VM_CONTRACT_DOCUMENTED : wanted;
 }
 
-/* What the probes saw, as the profile that behaves so; NULL if none does. */
-static size_t behaves_like(const struct vm_target_info *info)
+static bool behaves_like(const struct vm_target_info *info, const struct vm_profile *p)
 {
-	bool kept = info->features & VM_PROBE_DEST_KEPT;
-	bool multi = info->features & VM_PROBE_MULTI_MOVE;
-	bool rounded = info->features & VM_PROBE_DU_ROUNDED;
+	return p->mremap_checks_first == !!(info->features & VM_PROBE_DEST_KEPT) &&
+	       p->mremap_multi_move == !!(info->features & VM_PROBE_MULTI_MOVE) &&
+	       p->dontunmap_rounded == !!(info->features & VM_PROBE_DU_ROUNDED);
+}
 
-	for (size_t i = 0; i < NPROFILES; i++) {
-		const struct vm_profile *p = &profiles[i].p;
-
-		if (p->exact && p->mremap_checks_first == kept && p->mremap_multi_move == multi &&
-		    p->dontunmap_rounded == rounded)
+/*
+ * What the probes saw: the profile of the release if it behaves so, else the newest that does;
+ * NPROFILES if none does.
+ */
+static size_t probed_profile(const struct vm_target_info *info, size_t release)
+{
+	if (profiles[release].p.exact && behaves_like(info, &profiles[release].p))
+		return release;
+	for (size_t i = NPROFILES; i-- > 0;)
+		if (profiles[i].p.exact && behaves_like(info, &profiles[i].p))
 			return i;
-	}
 	return NPROFILES;
 }
 
@@ -95,7 +106,7 @@ const struct vm_profile *vm_profile_choose(const struct vm_target_info *info, ch
 					   size_t whylen, bool *regressed, char *title,
 					   size_t titlelen)
 {
-	size_t release = by_release(info->release), seen = behaves_like(info);
+	size_t release = by_release(info->release), seen = probed_profile(info, release);
 	const struct vm_profile *p = &profiles[release].p;
 	bool probed = info->features & VM_PROBED_BEHAVIOUR;
 

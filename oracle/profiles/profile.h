@@ -10,7 +10,7 @@
 #include "oracle/verdict.h"
 
 struct vm_profile {
-	const char *name;	  /* "6.12", "6.18", "generic" */
+	const char *name;	  /* "6.1", "6.12", "6.18", "generic" */
 	bool exact;		  /* false: no exact contract (a kernel without a profile) */
 	bool mremap_checks_first; /* 6.17: source checks come before the destination is unmapped */
 	bool mremap_multi_move;	  /* 6.17: fixed, same length, may span VMAs (remap_move()) */
@@ -18,6 +18,10 @@ struct vm_profile {
 				     */
 	bool dontunmap_rounded;	    /* 6.17: DONTUNMAP compares page-rounded lengths */
 	bool madvise_guards;	    /* 6.15: MADV_GUARD_INSTALL, of file mappings too */
+	/* Of 6.1, and not of 6.12: */
+	bool mmap_unmaps_first;	    /* MAP_FIXED unmaps before the commit limit is asked */
+	bool mprotect_keeps_charge; /* what has lost the write right stays charged */
+	bool process_madvise_nice;  /* process_madvise needs CAP_SYS_NICE, of oneself too */
 	bool process_madvise_own; /* 6.13: process_madvise of oneself takes any advice, checked late
 				   */
 };

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#define CAP_SYS_NICE_BIT   23
 #define MAX_RW_COUNT_BYTES (INT32_MAX & ~0xfffull) /* MAX_RW_COUNT: INT_MAX & PAGE_MASK */
 
 static const struct vm_cause unknown = { .text = "unknown advice",
@@ -12,6 +13,8 @@ static const struct vm_cause not_here = {
 	.text = "advice that process_madvise does not take",
 	.basis = "mm/madvise.c process_madvise_behavior_valid(), until 6.12"
 };
+static const struct vm_cause not_nice = { .text = "needs CAP_SYS_NICE",
+					  .basis = "mm/madvise.c process_madvise() of 6.1" };
 static const struct vm_cause unaligned = { .text = "address not page aligned",
 					   .basis = "mm/madvise.c do_madvise()" };
 static const struct vm_cause wraps = { .text = "range wraps",
@@ -245,6 +248,7 @@ void vm_rule_process_madvise(struct vm_rule *r)
 {
 	uint64_t start = r->sc->arg[0], len = r->sc->arg[1];
 	int32_t advice = vm_advice(r->sc->arg[2]);
+	bool may_nice = r->info->cap_effective >> CAP_SYS_NICE_BIT & 1;
 	bool any = r->p->process_madvise_own || advice == MADV_COLD || advice == MADV_PAGEOUT ||
 		   advice == MADV_WILLNEED || advice == MADV_COLLAPSE;
 
@@ -253,7 +257,8 @@ void vm_rule_process_madvise(struct vm_rule *r)
 		return;
 	len = len < MAX_RW_COUNT_BYTES ? len : MAX_RW_COUNT_BYTES;
 	if (vm_stops(r, beyond_user(r, start, len), EFAULT, &not_user) ||
-	    vm_fails(r, vm_is(!any), EINVAL, &not_here))
+	    vm_fails(r, vm_is(!any), EINVAL, &not_here) ||
+	    vm_fails(r, vm_is(r->p->process_madvise_nice && !may_nice), EPERM, &not_nice))
 		return;
 	if (!len) /* an empty vector is not walked */
 		vm_succeeds(r, 0);

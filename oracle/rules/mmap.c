@@ -72,6 +72,11 @@ static const struct vm_cause rlimit = { .text = "RLIMIT_AS or RLIMIT_DATA",
 static const struct vm_cause commit = { .text = "commit limit",
 					.basis = "mm/util.c __vm_enough_memory()",
 					.resource = true };
+static const struct vm_cause commit_late = {
+	.text = "commit limit",
+	.basis = "mm/mmap.c __mmap_region() of 6.1: do_mas_munmap(), then __vm_enough_memory()",
+	.resource = true
+};
 /* shmem charges its object only after the old mappings are gone: vms_abort_munmap_vmas() leaves a
  * gap. */
 static const struct vm_cause shmem_commit = {
@@ -139,6 +144,21 @@ static uint64_t new_flags(const struct vm_rule *r, const struct vm_map_request *
 	return is_droppable(q) ? flags : flags | r->s->locks.def_flags | asked_lock(q);
 }
 
+/* The old mappings are gone (gap; NULL: there are none) when memory is charged. As vm_fails(). */
+static bool unmapped_first(struct vm_rule *r, const struct vm_step *gap, enum vm_tri over,
+			   const struct vm_cause *cause)
+{
+	const struct vm_state *before = r->s;
+
+	if (over != VM_NO && gap)
+		vm_does(r, gap);
+	if (vm_fails(r, over, ENOMEM, cause))
+		return true;
+	r->done.n = r->nkept;
+	r->s = before;
+	return false;
+}
+
 /* Is memory charged, and does that fail? Shared anonymous memory: only after the old mappings are
  * gone. */
 static bool charge(struct vm_rule *r, const struct vm_map_request *q, bool chosen,
@@ -146,7 +166,6 @@ static bool charge(struct vm_rule *r, const struct vm_map_request *q, bool chose
 {
 	uint64_t pages = q->len / r->info->layout.page_size, old = 0;
 	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = q->addr, .end = q->addr + q->len };
-	const struct vm_state *before = r->s;
 	enum vm_tri over;
 
 	if (new_vm_flags & VM_BIT(VM_FLAG_NR))
@@ -160,19 +179,16 @@ static bool charge(struct vm_rule *r, const struct vm_map_request *q, bool chose
 			old += (r->s->area[i].end - r->s->area[i].start) /
 			       r->info->layout.page_size;
 		over = vm_over_commit(r, pages > old ? pages - old : 0, pages);
+		if (r->p->mmap_unmaps_first && !chosen)
+			return unmapped_first(r, &gap, vm_over_commit(r, pages, pages),
+					      &commit_late);
 		return chosen ? vm_fails(r, over, ENOMEM, &commit)
 			      : vm_fails_split(r, over, ENOMEM, &commit, q->addr, q->addr + q->len);
 	}
 	if (q->object)
 		return false;
 	over = vm_over_commit(r, pages, pages);
-	if (over != VM_NO && !chosen)
-		vm_does(r, &gap);
-	if (vm_fails(r, over, ENOMEM, &shmem_commit))
-		return true;
-	r->done.n = r->nkept;
-	r->s = before;
-	return false;
+	return unmapped_first(r, chosen ? NULL : &gap, over, &shmem_commit);
 }
 
 static bool low_only(const struct vm_rule *r, const struct vm_map_request *q)
@@ -222,8 +238,9 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 
 	step.maybe |= q->key_maybe;
 	/* after vms_gather_munmap_vmas(): splits stay */
-	if (chosen ? vm_fails(r, over, ENOMEM, &rlimit)
-		   : vm_fails_split(r, over, ENOMEM, &rlimit, q->addr, q->addr + q->len))
+	if (chosen || r->p->mmap_unmaps_first
+		    ? vm_fails(r, over, ENOMEM, &rlimit)
+		    : vm_fails_split(r, over, ENOMEM, &rlimit, q->addr, q->addr + q->len))
 		return;
 	if (charge(r, q, chosen, flags))
 		return;
@@ -260,7 +277,8 @@ static bool check_type(struct vm_rule *r, const struct vm_map_request *q)
 	uint8_t mode = vm_mode_of_prot(q->prot);
 	/* MAP_SHARED_VALIDATE is for files only, MAP_DROPPABLE for what has none */
 	bool known = type == MAP_SHARED || type == MAP_PRIVATE ||
-		     (q->object ? type == MAP_SHARED_VALIDATE_BITS : type == VM_MAP_DROPPABLE);
+		     (q->object ? type == MAP_SHARED_VALIDATE_BITS
+				: type == VM_MAP_DROPPABLE && !(r->info->features & VM_LACKS_DROPPABLE));
 
 	if (q->object &&
 	    vm_fails(r, vm_is(q->offset / page + q->len / page > (uint64_t)INT64_MAX / page),

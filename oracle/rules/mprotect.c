@@ -85,6 +85,7 @@ static struct vm_step protect_step(struct vm_rule *r, uint64_t start)
 	uint64_t prot = r->sc->arg[2] & ~(uint64_t)(PROT_GROWSDOWN | PROT_GROWSUP);
 	struct vm_step step = { .kind = VM_STEP_PROTECT,
 				.prot = vm_mode_of_prot(prot),
+				.keeps_charge = r->p->mprotect_keeps_charge,
 				.start = start };
 
 	if (key_asked(r) != VM_NO_KEY)

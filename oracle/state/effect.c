@@ -69,7 +69,8 @@ static void protect_area(const struct vm_step *st, struct vm_area *a, const stru
 	if (!a->shared && prot & VM_MODE_W && !(a->flags & VM_BIT(VM_FLAG_NR))) {
 		if (!(a->prot & VM_MODE_W) && a->account == VM_NO)
 			a->account = VM_YES;
-	} else if (a->prot != prot && a->account == VM_YES && a->anon == VM_NO_OBJECT) {
+	} else if (a->prot != prot && a->account == VM_YES && a->anon == VM_NO_OBJECT &&
+		   !st->keeps_charge) {
 		/* mprotect_fixup(): given back only where no page was ever faulted */
 		a->account = VM_MAYBE;
 	}

@@ -136,6 +136,13 @@ static void test_profiles(void **state)
 	      "mremap p0+4 -> p16+6 maymove|fixed\nexpect 6.12: p16+6 unmapped\n"
 	      "expect 6.18: p16+6 r\n",
 	      "expect after call 1: p16 has other protection\n");
+	/* this version and older ones, newer ones */
+	text = "mremap p0+4 -> p16+6 maymove|fixed => <=6.12: EFAULT, untouched; "
+	       ">6.12: EFAULT, changed\n";
+	UNMET(t, "6.1", text, "");
+	UNMET(t, "6.12", text, "");
+	UNMET(t, "6.18", text, "line 1: expected changed, but no page changed\n");
+	UNMET(t, "generic", text, "");
 	tb_close(t);
 }
 

@@ -42,6 +42,9 @@ static void test_release(void **state)
 	chosen("6.12.117", 0, "6.12", "release 6.12.117, not probed", "");
 	chosen("6.18.44-generic", 0, "6.18", "release 6.18.44-generic, not probed", "");
 	chosen("6.18", KEPT | MULTI | ROUND, "6.18", "release 6.18, not probed", "");
+	chosen("6.1.192", 0, "6.1", "release 6.1.192, not probed", "");
+	chosen("6.1.0-57-cloud-amd64", PROBED, "6.1", "release 6.1.0-57-cloud-amd64, probes agree",
+	       "");
 	chosen("6.12.117", PROBED, "6.12", "release 6.12.117, probes agree", "");
 	chosen("6.18.44", PROBED | KEPT | MULTI | ROUND, "6.18", "release 6.18.44, probes agree",
 	       "");
@@ -103,8 +106,9 @@ static void test_by_name(void **state)
 	(void)state;
 	for (const struct vm_profile *p; (p = vm_profile_at(n)); n++)
 		assert_ptr_equal(vm_profile_by_name(p->name), p);
-	assert_true(n >= 3);
-	assert_null(vm_profile_by_name("6.1"));
+	assert_true(n >= 4);
+	assert_null(vm_profile_by_name("6.2"));
+	assert_true(vm_profile_by_name("6.1")->exact);
 	assert_null(vm_profile_at(n + 1));
 	assert_true(vm_profile_by_name("6.12")->exact);
 	assert_true(vm_profile_by_name("6.18")->exact);

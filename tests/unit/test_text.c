@@ -196,9 +196,12 @@ static void test_what_is_only_text(void **state)
 	(void)state;
 	parse("# Doc of\n#   two lines\n\n# not this\nmunmap p0 # nor this\n\n"
 	      "munmap p1 => 6.12: EFAULT, deviation; !6.12: EINVAL, untouched; ok\n"
-	      "read p2 => SIGSEGV\nmmap p3 r fill => withheld,note,changed\n");
+	      "read p2 => SIGSEGV\nmmap p3 r fill => withheld,note,changed\n"
+	      "munmap p4 => <=6.12: EFAULT; >6.12: EINVAL\n");
 	assert_string_equal(script.doc, "Doc of two lines");
-	assert_int_equal(script.prog.ncalls, 5);
+	assert_int_equal(script.prog.ncalls, 6);
+	assert_int_equal(script.expect[5][0].profile_is, VM_PROFILE_UPTO);
+	assert_int_equal(script.expect[5][1].profile_is, VM_PROFILE_ABOVE);
 	assert_int_equal(script.line[0], 5);
 	assert_int_equal(script.line[1], 7);
 	assert_int_equal(script.line[3], 9);
@@ -208,12 +211,12 @@ static void test_what_is_only_text(void **state)
 
 	e = script.expect[1];
 	assert_string_equal(e[0].profile, "6.12");
-	assert_false(e[0].negated_profile);
+	assert_int_equal(e[0].profile_is, VM_PROFILE_IS);
 	assert_int_equal(e[0].result, 2);
 	assert_int_equal(e[0].value, EFAULT);
 	assert_int_equal(e[0].words, VM_EXPECT_DEVIATION);
 	assert_string_equal(e[1].profile, "6.12");
-	assert_true(e[1].negated_profile);
+	assert_int_equal(e[1].profile_is, VM_PROFILE_NOT);
 	assert_int_equal(e[1].value, EINVAL);
 	assert_int_equal(e[1].words, VM_EXPECT_UNTOUCHED);
 	assert_string_equal(e[2].profile, "");
@@ -239,7 +242,7 @@ static void test_state_lines(void **state)
 	assert_int_equal(s[0].words, VM_STATE_UNMAPPED);
 	assert_int_equal(s[1].after, 2);
 	assert_string_equal(s[1].when.profile, "6.18");
-	assert_true(s[1].when.negated_profile);
+	assert_int_equal(s[1].when.profile_is, VM_PROFILE_NOT);
 	assert_int_equal(s[1].start.base, VM_BASE_NAME);
 	assert_int_equal(s[1].start.off.pages, 1);
 	assert_int_equal(s[1].len.pages, 3);
@@ -381,7 +384,7 @@ static void test_errors_in_expectations(void **state)
 	assert_error("munmap p0 => 6.12: ok; 6.12: EINVAL", 1, 24,
 		     "expected one expectation a profile, found '6'");
 	assert_error("munmap p0 => !ok", 1, 15,
-		     "expected a profile such as 6.12: after '!', found 'ok'");
+		     "expected a profile such as 6.12: after '!', '<=' or '>', found 'ok'");
 	assert_error("munmap p0 => 6.12-and-more: ok", 1, 14,
 		     "expected a profile name of at most 11 letters, found '6'");
 	assert_error("munmap p0 => ok; 1: ok; 2: ok; 3: ok; 4: ok", 1, 39,
