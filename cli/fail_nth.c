@@ -99,7 +99,8 @@ static void judge(struct walk *w, uint32_t event, const struct vm_verdict *after
 		if (j->verdict[i].event == event &&
 		    (!worst || j->verdict[i].severity > worst->severity))
 			worst = &j->verdict[i];
-	if (!worst)
+	if (!worst ||
+	    (worst->severity < VM_VIOLATION && !strstr(worst->title, VM_ALLOCATION_FAILED)))
 		return;
 	if (worst->severity >= w->p->mention) {
 		char site[VM_SITE_NAME_MAX];

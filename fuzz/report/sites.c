@@ -60,9 +60,10 @@ void vm_site_name(const char *site, char name[VM_SITE_NAME_MAX])
 const char *vm_taken_name(enum vm_taken t)
 {
 	static const char *const names[] = {
-		[VM_TAKEN_DONE] = "succeeds",	    [VM_TAKEN_KEPT] = "fails untouched",
-		[VM_TAKEN_NOTE] = "note",	    [VM_TAKEN_DEVIATION] = "deviation",
-		[VM_TAKEN_VIOLATION] = "violation", [VM_TAKEN_UNSEEN] = "not looked at",
+		[VM_TAKEN_DONE] = "succeeds",	     [VM_TAKEN_CHECK] = "fails anyway",
+		[VM_TAKEN_KEPT] = "fails untouched", [VM_TAKEN_NOTE] = "note",
+		[VM_TAKEN_DEVIATION] = "deviation",  [VM_TAKEN_VIOLATION] = "violation",
+		[VM_TAKEN_UNSEEN] = "not looked at",
 	};
 
 	return names[t];
@@ -98,6 +99,8 @@ static enum vm_taken taken(const struct vm_event *e, const struct vm_judged_call
 
 	if (later || call->severity == VM_VIOLATION)
 		return VM_TAKEN_VIOLATION;
+	if (call->cause && strcmp(call->cause, VM_ALLOCATION_FAILED))
+		return VM_TAKEN_CHECK;
 	if (call->severity == VM_DEVIATION)
 		return VM_TAKEN_DEVIATION;
 	if (call->severity == VM_NOTE)
@@ -112,6 +115,7 @@ bool vm_sites_add(struct vm_alloc_sites *s, const struct vm_trace *trace,
 		  const char *where)
 {
 	const struct vm_event *e = &trace->event[event];
+	enum vm_taken how = taken(e, &j->call[event], later);
 	struct vm_alloc_site *site;
 	char name[VM_SITE_NAME_MAX];
 
@@ -119,7 +123,9 @@ bool vm_sites_add(struct vm_alloc_sites *s, const struct vm_trace *trace,
 	site = find(s, e->sc.op, name);
 	if (!site)
 		return false;
-	site->taken[taken(e, &j->call[event], later)]++;
+	site->taken[how]++;
+	if (how == VM_TAKEN_CHECK)
+		return true;
 	for (uint32_t i = 0; i <= j->nverdicts; i++) {
 		const struct vm_verdict *v = i < j->nverdicts ? &j->verdict[i] : later;
 

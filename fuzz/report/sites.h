@@ -7,9 +7,13 @@
 
 #define VM_SITE_NAME_MAX 320
 
+/* The text of causes that are a failed allocation: part of titles. */
+#define VM_ALLOCATION_FAILED "an allocation failed"
+
 /* How a call took it that an allocation of its failed. */
 enum vm_taken {
 	VM_TAKEN_DONE,	    /* it succeeded all the same */
+	VM_TAKEN_CHECK,	    /* it failed for another reason, as it would have anyway */
 	VM_TAKEN_KEPT,	    /* it failed and changed nothing: its promise */
 	VM_TAKEN_NOTE,	    /* it failed, and left what documents allow */
 	VM_TAKEN_DEVIATION, /* it failed or succeeded with something lost or left behind */

@@ -201,6 +201,24 @@ void vm_title_of_content(const struct vm_judge *j, uint64_t addr, const char *wh
 		 call ? vm_place_name(j, addr, addr + j->info->layout.page_size) : "a page", what);
 }
 
+/* Do two outcomes read the same? */
+static bool reads_as(const struct vm_outcome *a, const struct vm_outcome *b)
+{
+	char one[32], other[32];
+
+	outcome_word(a, one, sizeof(one));
+	outcome_word(b, other, sizeof(other));
+	return !strcmp(one, other) && a->cause == b->cause && !a->effect.n == !b->effect.n;
+}
+
+static bool said(const struct vm_outcomes *outs, uint32_t i)
+{
+	for (uint32_t k = 0; k < i; k++)
+		if (reads_as(&outs->o[k], &outs->o[i]))
+			return true;
+	return false;
+}
+
 void vm_describe_outcomes(const struct vm_judge *j, const struct vm_outcomes *outs, char *text,
 			  size_t cap)
 {
@@ -211,6 +229,8 @@ void vm_describe_outcomes(const struct vm_judge *j, const struct vm_outcomes *ou
 		const struct vm_outcome *o = &outs->o[i];
 		char word[32];
 
+		if (said(outs, i))
+			continue;
 		outcome_word(o, word, sizeof(word));
 		len += snprintf(text + len, cap - len, "%s%s", i ? ", or " : "", word);
 		if (o->cause && len < cap)

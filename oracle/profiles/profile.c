@@ -17,6 +17,7 @@ static const struct {
 	    .exact = true,
 	    .mmap_unmaps_first = true,
 	    .mprotect_keeps_charge = true,
+	    .populate_walks = true,
 	    .process_madvise_nice = true },
 	  6001,
 	  6001 },

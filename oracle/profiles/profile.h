@@ -21,7 +21,8 @@ struct vm_profile {
 	/* Of 6.1, and not of 6.12: */
 	bool mmap_unmaps_first;	    /* MAP_FIXED unmaps before the commit limit is asked */
 	bool mprotect_keeps_charge; /* what has lost the write right stays charged */
-	bool process_madvise_nice;  /* process_madvise needs CAP_SYS_NICE, of oneself too */
+	bool populate_walks; /* MADV_POPULATE_* go from VMA to VMA, holes are told at the end */
+	bool process_madvise_nice; /* process_madvise needs CAP_SYS_NICE, of oneself too */
 	bool process_madvise_own; /* 6.13: process_madvise of oneself takes any advice, checked late
 				   */
 };

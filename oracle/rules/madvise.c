@@ -176,10 +176,19 @@ static void populate(struct vm_rule *r, int32_t advice, uint64_t start, uint64_t
 	uint8_t right = advice == MADV_POPULATE_WRITE ? VM_MODE_W : VM_MODE_R;
 	struct vm_step step = vm_advice_step(advice, start);
 
+	bool holes = false;
+
 	r->licence = VM_DOCUMENTED;
 	for (uint64_t at = start, upto; at < end; at = upto) {
 		const struct vm_area *a = vm_state_at(r->s, at);
 
+		if (!a && r->p->populate_walks) {
+			uint32_t next = vm_state_from(r->s, at);
+
+			holes = true;
+			upto = next < r->s->n ? r->s->area[next].start : end;
+			continue;
+		}
 		if (!a) {
 			vm_fails(r, VM_YES, ENOMEM, &hole);
 			return;
@@ -200,6 +209,8 @@ static void populate(struct vm_rule *r, int32_t advice, uint64_t start, uint64_t
 		done_up_to(r, &step, upto);
 		vm_starves(r, NULL);
 	}
+	if (vm_fails(r, vm_is(holes), ENOMEM, &hole))
+		return;
 	r->what = NULL;
 	vm_succeeds(r, value);
 }

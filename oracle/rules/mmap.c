@@ -276,9 +276,10 @@ static bool check_type(struct vm_rule *r, const struct vm_map_request *q)
 	uint64_t type = q->flags & MAP_TYPE_BITS, page = r->info->layout.page_size;
 	uint8_t mode = vm_mode_of_prot(q->prot);
 	/* MAP_SHARED_VALIDATE is for files only, MAP_DROPPABLE for what has none */
-	bool known = type == MAP_SHARED || type == MAP_PRIVATE ||
-		     (q->object ? type == MAP_SHARED_VALIDATE_BITS
-				: type == VM_MAP_DROPPABLE && !(r->info->features & VM_LACKS_DROPPABLE));
+	bool known =
+		type == MAP_SHARED || type == MAP_PRIVATE ||
+		(q->object ? type == MAP_SHARED_VALIDATE_BITS
+			   : type == VM_MAP_DROPPABLE && !(r->info->features & VM_LACKS_DROPPABLE));
 
 	if (q->object &&
 	    vm_fails(r, vm_is(q->offset / page + q->len / page > (uint64_t)INT64_MAX / page),

@@ -17,20 +17,27 @@ static const struct vm_cause map_count = { .text = "too many mappings",
 					   .basis = "mm/vma.c __split_vma()",
 					   .resource = true };
 
-/* apply_mm_seal(): one VMA after the other; those before one that cannot be split stay sealed. */
+/*
+ * apply_mm_seal(): one VMA after the other; those before one that cannot be split stay sealed,
+ * which mseal.rst allows.
+ */
 static void run_out(struct vm_rule *r, uint64_t start, uint64_t end)
 {
+	r->licence = VM_DOCUMENTED;
 	for (uint64_t at = start; at < end;) {
 		uint32_t next = vm_state_vma_next(r->s, vm_state_from(r->s, at));
 
 		r->done.step[0] =
 			(struct vm_step){ .kind = VM_STEP_SEAL, .start = start, .end = at };
 		r->done.n = at > start;
+		r->what = at > start ? "partly applied" : NULL;
 		vm_starves(r, NULL);
 		vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count);
 		at = r->s->area[next - 1].end;
 	}
 	r->done.n = 0;
+	r->licence = VM_MEANT;
+	r->what = NULL;
 }
 
 void vm_rule_mseal(struct vm_rule *r)

@@ -12,7 +12,7 @@
 
 static const struct vm_cause no_memory = {
 	.text = "an allocation failed",
-	.basis = "Documentation/fault-injection: fail-nth",
+	.basis = "the kernel ends a call between two of its steps where it runs out of memory",
 	.resource = true,
 	.starved = true,
 };
@@ -33,6 +33,8 @@ static struct errnos errnos_of(uint8_t op)
 	case VM_OP_MLOCKALL:
 	case VM_OP_MUNLOCKALL:
 		return (struct errnos){ 0, 0 }; /* they look at no failure */
+	case VM_OP_MMAP:			/* __shmem_get_inode(): no inode, no space */
+		return (struct errnos){ ENOMEM, ENOSPC };
 	case VM_OP_MINCORE:
 		return (struct errnos){ EAGAIN, 0 };
 	case VM_OP_MADVISE:
@@ -123,16 +125,19 @@ static void stop_at(struct vm_rule *r, const struct vm_effect *e, uint32_t n)
 	vm_starves(r, NULL);
 }
 
-/* mm_populate() looks at no failure, and none is promised to be told: mmap(2), MAP_POPULATE. */
+/*
+ * mm_populate() looks at no failure, and none is promised to be told: mmap(2), MAP_POPULATE. What
+ * it has populated does not show: that comes second, so that it is doubted (doubt_others()).
+ */
 static void unpopulated(struct vm_rule *r, uint32_t i)
 {
-	const struct vm_effect *e = &r->out->o[i].effect;
+	struct vm_effect *e = &r->out->o[i].effect;
 
 	if (r->out->o[i].kind == VM_RESULT_ERRNO || !e->n || e->step[e->n - 1].kind != VM_STEP_COPY)
 		return;
-	r->done.n = e->n - 1;
-	memcpy(r->done.step, e->step, r->done.n * sizeof(e->step[0]));
+	r->done = *e;
 	again(r, i);
+	e->n--;
 }
 
 void vm_starve(struct vm_rule *r)

@@ -174,6 +174,7 @@ static void test_names(void **state)
 		{ ENODEV, "ENODEV" },
 		{ EINVAL, "EINVAL" },
 		{ ETXTBSY, "ETXTBSY" },
+		{ ENOSPC, "ENOSPC" },
 		{ ENOSYS, "ENOSYS" },
 		{ EOVERFLOW, "EOVERFLOW" },
 		{ EOPNOTSUPP, "EOPNOTSUPP" },

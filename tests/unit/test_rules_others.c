@@ -173,7 +173,7 @@ static void test_mseal(void **state)
 	BOTH_SAY(b, "mseal p1+1", "ENOMEM (too many mappings); = 0 {seal p1+1}");
 	/* the seals before the VMA that cannot be split stay */
 	BOTH_SAY(b, "mseal p1+4",
-		 "ENOMEM (too many mappings); ENOMEM (too many mappings) {seal p1+3}; "
+		 "ENOMEM (too many mappings); ENOMEM (too many mappings) {seal p1+3} documented; "
 		 "= 0 {seal p1+4}");
 	b->info.features &= ~VM_HAS_MSEAL;
 	BOTH_SAY(b, "mseal p0+4 0x1", "ENOSYS (no mseal on this kernel)");

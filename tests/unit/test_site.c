@@ -111,7 +111,9 @@ static void take(struct vm_alloc_sites *s, int64_t result, uint8_t severity, uin
 					.injected = true,
 					.site = "failslab vm_area_dup __split_vma" };
 	t.nevents = 1;
-	j.call[0] = (struct vm_judged_call){ .severity = severity, .changed = changed };
+	j.call[0] = (struct vm_judged_call){ .severity = severity,
+					     .changed = changed,
+					     .cause = result ? VM_ALLOCATION_FAILED : NULL };
 	j.nverdicts = title ? 1 : 0;
 	j.verdict[0].severity = severity;
 	if (title)
