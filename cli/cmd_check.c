@@ -151,11 +151,11 @@ static bool needs_mseal(const struct vm_script *s)
 /* Does some call map droppable memory, and nothing else? */
 static bool maps_droppable(const struct vm_script *s)
 {
-	const uint64_t type = 0xf, droppable = 8;
+	const uint64_t type = 0xf;
 
 	for (unsigned int i = 0; i < s->prog.ncalls; i++)
 		if (s->prog.call[i].op == VM_OP_MMAP &&
-		    (s->prog.call[i].arg[3].bits & type) == droppable)
+		    (s->prog.call[i].arg[3].bits & type) == VM_MAP_DROPPABLE)
 			return true;
 	return false;
 }
