@@ -64,8 +64,6 @@ const char *vm_errno_name(int err)
 		return "EINVAL";
 	case ETXTBSY:
 		return "ETXTBSY";
-	case ENOSPC:
-		return "ENOSPC";
 	case ENOSYS:
 		return "ENOSYS";
 	case EOVERFLOW:
