@@ -6,7 +6,17 @@
 #include "cli/kernel.h"
 #include "harness/kernel/apt.h"
 
-enum { OPT_JSON = CLI_OPT_OWN, OPT_ALL, OPT_UPDATE, OPT_ARCH, OPT_FLAVOUR, OPT_MIRROR };
+enum {
+	OPT_JSON = CLI_OPT_OWN,
+	OPT_ALL,
+	OPT_UPDATE,
+	OPT_ARCH,
+	OPT_FLAVOUR,
+	OPT_MIRROR,
+	OPT_PRESET,
+	OPT_NAME,
+	OPT_COVER
+};
 
 static const struct cli_option options[] = {
 	{ "json", OPT_JSON, NULL, "list, available: for machines" },
@@ -15,6 +25,12 @@ static const struct cli_option options[] = {
 	{ "arch", OPT_ARCH, "ARCH", "amd64 or arm64; default: that of this machine" },
 	{ "flavour", OPT_FLAVOUR, "NAME", "of Debian's kernels; default: cloud-ARCH" },
 	{ "mirror", OPT_MIRROR, "URL", "of Debian; default: what this machine's apt uses" },
+	{ "preset", OPT_PRESET, "NAME", "build: fuzz (default), debug or perf" },
+	{ "name", OPT_NAME, "NAME", "build: of the result; default: PRESET-VERSION" },
+	{ "cover", OPT_COVER, "FILES",
+	  "build: C files with coverage, like mm/mremap.c,mm/vma.c; default: those of mm/ that "
+	  "the calls run through" },
+	{ "jobs", 'j', "N", "build: at a time; default: one a CPU" },
 	{ NULL, 0, NULL, NULL },
 };
 
@@ -23,6 +39,7 @@ static const struct cli_command command = {
 	"Get kernels into the cache and look at them. A target kernel:NAME is one of them.\n\n"
 	"  available                what a Debian mirror has\n"
 	"  fetch debian:VERSION...  6.12, 6.12.43 or a package's whole version; the newest match\n"
+	"  build SRC|debian:VERSION a kernel from a source tree, or from Debian's source package\n"
 	"  list                     what is in the cache\n\n"
 	"The cache is ${VMAFUZZ_CACHE:-${XDG_CACHE_HOME:-~/.cache}/vmafuzz}. Packages are\n"
 	"unpacked there, never installed.",
@@ -36,6 +53,7 @@ static const struct {
 } actions[] = {
 	{ "available", cli_kernel_available, 0, 0 },
 	{ "fetch", cli_kernel_fetch, 0, 64 },
+	{ "build", cli_kernel_build, 1, 1 },
 	{ "list", cli_kernel_list, 0, 0 },
 };
 
@@ -62,6 +80,17 @@ static int take(struct cli_kernel *k, int id, const char *arg)
 	case OPT_MIRROR:
 		k->mirror = arg;
 		return 0;
+	case OPT_PRESET:
+		k->preset = arg;
+		return 0;
+	case OPT_NAME:
+		k->name = arg;
+		return 0;
+	case OPT_COVER:
+		k->cover = arg;
+		return 0;
+	case 'j':
+		return cli_number("jobs", arg, 1, 4096, &k->jobs);
 	default:
 		return -1;
 	}
@@ -98,7 +127,7 @@ static int act(struct cli_kernel *k, const char *name)
 
 int cmd_kernel(int argc, char **argv)
 {
-	struct cli_kernel k = { 0 };
+	struct cli_kernel k = { .preset = "fuzz" };
 	const char *arg;
 	int id;
 
@@ -109,7 +138,7 @@ int cmd_kernel(int argc, char **argv)
 			return CLI_FAILED;
 	}
 	if (optind == argc) {
-		cli_error("kernel needs an action: available, fetch or list");
+		cli_error("kernel needs an action: available, fetch, build or list");
 		return CLI_FAILED;
 	}
 	k.operand = argv + optind + 1;

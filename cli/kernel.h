@@ -10,6 +10,10 @@ struct cli_kernel {
 	const char *arch;   /* amd64, arm64 */
 	char flavour[32];   /* cloud-amd64 */
 	const char *mirror; /* or NULL: that of the machine's apt */
+	const char *preset; /* fuzz, debug, perf */
+	const char *name;   /* of what is built, or NULL */
+	const char *cover;  /* files to instrument, or NULL: the default */
+	uint64_t jobs;	    /* of make; 0: one a CPU */
 	char **operand;
 	int noperands;
 };
@@ -18,5 +22,6 @@ struct cli_kernel {
 int cli_kernel_available(const struct cli_kernel *k);
 int cli_kernel_fetch(const struct cli_kernel *k);
 int cli_kernel_list(const struct cli_kernel *k);
+int cli_kernel_build(const struct cli_kernel *k);
 
 #endif

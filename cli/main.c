@@ -17,7 +17,7 @@ static const struct {
 	{ "triage", cmd_triage, "find the crash reports in a kernel's console log" },
 	{ "cover", cmd_cover, "which points of a kernel were reached, and which not" },
 	{ "inject", cmd_inject, "list the faults that --inject knows" },
-	{ "kernel", cmd_kernel, "get kernels into the cache, list them" },
+	{ "kernel", cmd_kernel, "fetch, build and list kernels" },
 };
 
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))

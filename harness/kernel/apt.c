@@ -142,21 +142,21 @@ static int write_conf(const struct vm_apt *a, char *err, size_t errlen)
 
 int vm_apt_open(struct vm_apt *a, const char *arch, const char *mirror, char *err, size_t errlen)
 {
-	char kernels[VM_KERNEL_PATH], path[VM_KERNEL_PATH];
+	char top[VM_KERNEL_PATH], path[VM_KERNEL_PATH];
 	struct mirror m = { 0 };
 
 	*a = (struct vm_apt){ 0 };
 	snprintf(a->arch, sizeof(a->arch), "%s", arch);
-	if (vm_kernel_folder(kernels, err, errlen) || find_mirror(&m, mirror, err, errlen))
+	if (vm_cache_folder(top, "apt", err, errlen) || find_mirror(&m, mirror, err, errlen))
 		return -1;
-	if (vm_kernel_path(a->dir, "%s/../apt/%s", kernels, arch) ||
+	if (vm_kernel_path(a->dir, "%s/%s", top, arch) ||
 	    vm_kernel_path(a->conf, "%s/apt.conf", a->dir) ||
 	    vm_kernel_path(a->lists, "%s/lists", a->dir) ||
 	    vm_kernel_path(path, "%s/cache/archives/partial", a->dir)) {
-		snprintf(err, errlen, "the path of the cache is too long: %s", kernels);
+		snprintf(err, errlen, "the path of the cache is too long: %s", top);
 		return -1;
 	}
-	if (vm_make_folders(kernels, err, errlen) || vm_make_folders(path, err, errlen))
+	if (vm_make_folders(path, err, errlen))
 		return -1;
 	vm_kernel_path(path, "%s/partial", a->lists);
 	if (vm_make_folders(path, err, errlen) || write_sources(a, &m, err, errlen))

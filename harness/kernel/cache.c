@@ -24,24 +24,29 @@ int vm_kernel_path(char path[VM_KERNEL_PATH], const char *fmt, ...)
 	return -1;
 }
 
-int vm_kernel_folder(char path[VM_KERNEL_PATH], char *err, size_t errlen)
+int vm_cache_folder(char path[VM_KERNEL_PATH], const char *part, char *err, size_t errlen)
 {
 	const char *own = getenv("VMAFUZZ_CACHE"), *xdg = getenv("XDG_CACHE_HOME");
 	const char *home = getenv("HOME");
 	int ret = -1;
 
 	if (own && *own)
-		ret = vm_kernel_path(path, "%s/kernels", own);
+		ret = vm_kernel_path(path, "%s/%s", own, part);
 	else if (xdg && *xdg)
-		ret = vm_kernel_path(path, "%s/vmafuzz/kernels", xdg);
+		ret = vm_kernel_path(path, "%s/vmafuzz/%s", xdg, part);
 	else if (home && *home)
-		ret = vm_kernel_path(path, "%s/.cache/vmafuzz/kernels", home);
+		ret = vm_kernel_path(path, "%s/.cache/vmafuzz/%s", home, part);
 	if (!ret && path[0] == '/')
 		return 0;
 	snprintf(err, errlen,
 		 "there is no folder for kernels: set VMAFUZZ_CACHE to an absolute "
 		 "path (or HOME)");
 	return -1;
+}
+
+int vm_kernel_folder(char path[VM_KERNEL_PATH], char *err, size_t errlen)
+{
+	return vm_cache_folder(path, "kernels", err, errlen);
 }
 
 static int by_version(const void *a, const void *b)

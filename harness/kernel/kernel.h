@@ -35,6 +35,9 @@ int vm_kernel_path(char path[VM_KERNEL_PATH], const char *fmt, ...)
  */
 int vm_kernel_folder(char path[VM_KERNEL_PATH], char *err, size_t errlen);
 
+/* CACHE/PART beside it: sources, builds, apt. As vm_kernel_folder(). */
+int vm_cache_folder(char path[VM_KERNEL_PATH], const char *part, char *err, size_t errlen);
+
 /*
  * The kernel of that name, or the newest whose version begins so: debian-6.12 is debian-6.12.117
  * if that is the newest 6.12 there. 0, or -1 with one line in err that says how to get it.

@@ -14,6 +14,7 @@ struct deb {
 	const char *path, *folder;
 	vm_place_fn *place;
 	struct archive *outer, *inner; /* the ar file, and the tar in it */
+	char block[BLOCK];	       /* of the ar file, on its way to the tar reader */
 	char *err;
 	size_t errlen;
 };
@@ -29,12 +30,11 @@ static int fail(struct deb *d, struct archive *a)
 /* The inner archive is read from the outer one's current entry. */
 static la_ssize_t read_outer(struct archive *inner, void *arg, const void **block)
 {
-	static _Thread_local char buf[BLOCK];
 	struct deb *d = arg;
-	la_ssize_t n = archive_read_data(d->outer, buf, sizeof(buf));
+	la_ssize_t n = archive_read_data(d->outer, d->block, sizeof(d->block));
 
 	(void)inner;
-	*block = buf;
+	*block = d->block;
 	return n;
 }
 
@@ -157,4 +157,49 @@ bool vm_place_kernel(const char *name, char to[VM_KERNEL_PATH])
 			return !vm_kernel_path(to, "modules/%s", rest);
 	}
 	return false;
+}
+
+/* ---- a source's tarball ---- */
+
+#define SAFE (ARCHIVE_EXTRACT_TIME | ARCHIVE_EXTRACT_PERM)
+
+/* Move an entry from linux-source-6.12/NAME to FOLDER/NAME; false leaves it out. */
+static bool move_entry(struct archive_entry *e, const char *folder)
+{
+	const char *name = archive_entry_pathname(e), *link = archive_entry_hardlink(e);
+	const char *rest = name ? strchr(name, '/') : NULL;
+	char path[VM_KERNEL_PATH];
+
+	if (!rest || !rest[1] || strstr(rest, "/../") || link ||
+	    vm_kernel_path(path, "%s%s", folder, rest))
+		return false;
+	archive_entry_set_pathname(e, path);
+	return true;
+}
+
+int vm_tar_unpack(const char *tar, const char *folder, char *err, size_t errlen)
+{
+	struct deb d = { .path = tar, .folder = folder, .err = err, .errlen = errlen };
+	struct archive *disk = archive_write_disk_new();
+	struct archive_entry *e;
+	int ret;
+
+	d.inner = archive_read_new();
+	archive_read_support_format_tar(d.inner);
+	archive_read_support_filter_all(d.inner);
+	archive_write_disk_set_options(disk, SAFE);
+	ret = archive_read_open_filename(d.inner, tar, BLOCK);
+	while (ret == ARCHIVE_OK && (ret = archive_read_next_header(d.inner, &e)) == ARCHIVE_OK) {
+		if (move_entry(e, folder))
+			ret = archive_read_extract2(d.inner, e, disk);
+		if (ret == ARCHIVE_WARN) /* what it could not set does not matter here */
+			ret = ARCHIVE_OK;
+	}
+	if (ret == ARCHIVE_EOF)
+		ret = archive_write_close(disk);
+	if (ret != ARCHIVE_OK)
+		fail(&d, archive_error_string(disk) ? disk : d.inner);
+	archive_write_free(disk);
+	archive_read_free(d.inner);
+	return ret == ARCHIVE_OK ? 0 : -1;
 }

@@ -22,6 +22,12 @@ int vm_deb_unpack(const char *deb, const char *folder, vm_place_fn *place, char 
 		  size_t errlen);
 
 /*
+ * Unpack a whole tar file, of any compression, into a folder, without the first part of its names.
+ * Links and times are kept, owners are not. 0, or -1 with one line in err.
+ */
+int vm_tar_unpack(const char *tar, const char *folder, char *err, size_t errlen);
+
+/*
  * The places of a kernel's files: vmlinuz, config, modules.builtin and the like, and the modules
  * that a guest may need to reach its host (drivers/virtio, drivers/char), in modules/. All layouts
  * of Debian's packages are known.

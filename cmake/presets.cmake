@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+# vm_presets(VAR): a C file with the kernel configurations of harness/kernel/presets, so that the
+# program needs no folder of its own.
+function(vm_presets var)
+	file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/harness/kernel/presets/*.config)
+	set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+	set(code "/* Made by cmake/presets.cmake. */\n#include \"harness/kernel/presets.h\"\n\n")
+	string(APPEND code "const struct vm_preset vm_presets[] = {\n")
+	foreach(path ${files})
+		get_filename_component(name ${path} NAME_WE)
+		file(READ ${path} text)
+		string(REPLACE "\\" "\\\\" text "${text}")
+		string(REPLACE "\"" "\\\"" text "${text}")
+		string(REPLACE "\n" "\\n\"\n\t  \"" text "${text}")
+		string(APPEND code "\t{ \"${name}\",\n\t  \"${text}\" },\n")
+	endforeach()
+	string(APPEND code "\t{ 0, 0 },\n};\n")
+	set(made ${CMAKE_BINARY_DIR}/presets.c)
+	file(CONFIGURE OUTPUT ${made} CONTENT "${code}" @ONLY)
+	set(${var} ${made} PARENT_SCOPE)
+endfunction()
