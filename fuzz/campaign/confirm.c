@@ -135,20 +135,26 @@ static int reduce(struct vm_session *s, struct vm_program *prog, const struct vm
 	return 0;
 }
 
-/* Does it show again? 1, 0 or -1. What was too slow in a guest is given ten times the time. */
+int vm_session_shows_late(struct vm_session *s, const struct vm_program *prog,
+			  const struct vm_title *title, char *err, size_t errlen)
+{
+	const struct vm_verdict *v;
+	uint32_t before = vm_target_set_timeout(s->target, 0);
+	int ret;
+
+	vm_target_set_timeout(s->target, before * MORE_TIME);
+	ret = vm_session_shows(s, prog, title, &v, err, errlen);
+	vm_target_set_timeout(s->target, before);
+	return ret;
+}
+
+/* Does it show again? 1, 0 or -1. */
 static int shows_again(struct vm_session *s, struct vm_pending *p, char *err, size_t errlen)
 {
 	const struct vm_verdict *v;
-	uint32_t before;
-	int ret;
 
-	if (!p->stall)
-		return vm_session_shows(s, &p->prog, p->title, &v, err, errlen);
-	before = vm_target_set_timeout(s->target, 0);
-	vm_target_set_timeout(s->target, before * MORE_TIME);
-	ret = vm_session_shows(s, &p->prog, p->title, &v, err, errlen);
-	vm_target_set_timeout(s->target, before);
-	return ret;
+	return p->stall ? vm_session_shows_late(s, &p->prog, p->title, err, errlen)
+			: vm_session_shows(s, &p->prog, p->title, &v, err, errlen);
 }
 
 /* Store the shorter program, with the trace of one more run; the longer one stays if that fails. */

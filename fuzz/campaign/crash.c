@@ -102,7 +102,8 @@ static int alone(struct vm_session *s, const struct vm_pending *p, unsigned int 
 		int ret = vm_target_reboot(s->target, err, errlen);
 
 		if (!ret)
-			ret = vm_session_shows(s, &p->prog, p->title, &v, err, errlen);
+			ret = p->stall ? vm_session_shows_late(s, &p->prog, p->title, err, errlen)
+				       : vm_session_shows(s, &p->prog, p->title, &v, err, errlen);
 		if (ret < 0)
 			return -1;
 		*shown += (unsigned int)ret;

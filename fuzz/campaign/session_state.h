@@ -68,4 +68,8 @@ int vm_session_shows(struct vm_session *s, const struct vm_program *prog,
 		     const struct vm_title *title, const struct vm_verdict **v, char *err,
 		     size_t errlen);
 
+/* The same with ten times the time limit, for what may only have been too slow; 1, 0 or -1. */
+int vm_session_shows_late(struct vm_session *s, const struct vm_program *prog,
+			  const struct vm_title *title, char *err, size_t errlen);
+
 #endif
