@@ -179,13 +179,14 @@ static int store_reduced(struct vm_session *s, struct vm_pending *p, const struc
 /* 1 confirmed, 0 not seen again, -1 with err. */
 static int confirm(struct vm_session *s, struct vm_pending *p, char *err, size_t errlen)
 {
-	struct vm_program prog = p->prog;
+	struct vm_program prog;
 	bool alone = true;
 	int ret = p->report ? vm_crash_repeat(s, p, &alone, err, errlen)
 			    : shows_again(s, p, err, errlen);
 
 	if (ret <= 0 || !alone)
 		return ret;
+	prog = p->prog;
 	if (reduce(s, &prog, p->title, p->report ? GUEST_MS : REDUCE_MS, err, errlen))
 		return -1;
 	if ((p->report || prog.ncalls < p->prog.ncalls ||

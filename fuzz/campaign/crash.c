@@ -8,12 +8,14 @@
 #include "fuzz/campaign/folder.h"
 #include "fuzz/triage/watch.h"
 
-#define ALONE_TRIES 2
+#define TRIES 2
 
-void vm_crash_remember(struct vm_session *s, const struct vm_program *prog)
+void vm_crash_remember(struct vm_session *s, const struct vm_program *prog, uint32_t slot)
 {
-	if (s->watch.fd >= 0)
-		s->recent.prog[s->nsent++ % VM_BATCH] = *prog;
+	if (s->watch.fd < 0)
+		return;
+	s->recent.prog[s->nsent++ % VM_BATCH] = *prog;
+	s->number[slot] = s->nsent;
 }
 
 struct vm_batch *vm_crash_batch(const struct vm_session *s)
@@ -38,6 +40,17 @@ int vm_crash_recover(struct vm_session *s, bool died, enum vm_report_severity le
 		return 0;
 	atomic_fetch_add(&s->stats->executor_restarts, 1);
 	return vm_target_reboot(s->target, err, errlen);
+}
+
+void vm_crash_note(struct vm_session *s)
+{
+	if (vm_watch_worst(&s->watch) >= VM_REPORT_BROKEN)
+		s->told = s->nsent;
+}
+
+bool vm_crash_is_told(const struct vm_session *s, uint32_t slot)
+{
+	return !s->watch.n && s->number[slot] <= s->told;
 }
 
 static int put(const struct vm_session *s, const struct vm_title *title, const char *name,
@@ -98,7 +111,8 @@ static int alone(struct vm_session *s, const struct vm_pending *p, unsigned int 
 {
 	const struct vm_verdict *v;
 
-	for (int i = 0; i < ALONE_TRIES; i++) {
+	*shown = 0;
+	for (int i = 0; i < TRIES; i++) {
 		int ret = vm_target_reboot(s->target, err, errlen);
 
 		if (!ret)
@@ -111,17 +125,18 @@ static int alone(struct vm_session *s, const struct vm_pending *p, unsigned int 
 	return 0;
 }
 
-/* All of the batch, in its order, in one guest: the number of the program that shows it, or 0. */
-static int together(struct vm_session *s, const struct vm_pending *p, unsigned int *at, char *err,
-		    size_t errlen)
+/*
+ * All of the batch, in its order, in one guest: the number of the program that shows it, with its
+ * verdict on s->trace, or 0.
+ */
+static int together(struct vm_session *s, const struct vm_pending *p, unsigned int *at,
+		    const struct vm_verdict **v, char *err, size_t errlen)
 {
-	const struct vm_verdict *v;
-
 	*at = 0;
 	if (vm_target_reboot(s->target, err, errlen))
 		return -1;
 	for (unsigned int i = 0; i < p->batch->n; i++) {
-		int ret = vm_session_shows(s, &p->batch->prog[i], p->title, &v, err, errlen);
+		int ret = vm_session_shows(s, &p->batch->prog[i], p->title, v, err, errlen);
 
 		if (ret < 0)
 			return -1;
@@ -133,28 +148,68 @@ static int together(struct vm_session *s, const struct vm_pending *p, unsigned i
 	return 0;
 }
 
+static void tell(struct vm_pending *p, unsigned int shown, unsigned int batches)
+{
+	const size_t room = sizeof(p->reproduced);
+	int n = snprintf(p->reproduced, room, "the program alone, in a fresh guest: %u of %d\n",
+			 shown, TRIES);
+
+	if (!shown && p->batch)
+		snprintf(p->reproduced + n, room - (size_t)n,
+			 "with the programs before it (%u in all), in a fresh guest: %u of %d\n",
+			 p->batch->n, batches, TRIES);
+}
+
+/*
+ * Which of the batch is it, and does that one need the others? A guest that is sent programs ahead
+ * may be with the next one when the report is seen. Returns as vm_crash_repeat().
+ */
+static int search(struct vm_session *s, struct vm_pending *p, unsigned int *shown, char *err,
+		  size_t errlen)
+{
+	const struct vm_verdict *v;
+	unsigned int at, again;
+
+	if (together(s, p, &at, &v, err, errlen))
+		return -1;
+	if (!at) {
+		tell(p, 0, 0);
+		return !p->stall;
+	}
+	p->prog = p->batch->prog[at - 1];
+	p->batch->n = at;
+	if (alone(s, p, shown, err, errlen))
+		return -1;
+	if (*shown)
+		return 1;
+	if (together(s, p, &again, &v, err, errlen))
+		return -1;
+	tell(p, 0, 1 + (again != 0));
+	if (again &&
+	    (vm_finding_write(&s->context, p->title, &p->prog, NULL, &s->trace, v, err, errlen) ||
+	     vm_crash_files(s, p, vm_watch_report_of(&s->watch, v), err, errlen)))
+		return -1;
+	return 1;
+}
+
 int vm_crash_repeat(struct vm_session *s, struct vm_pending *p, bool *by_itself, char *err,
 		    size_t errlen)
 {
-	const size_t room = sizeof(p->reproduced);
-	unsigned int shown = 0, at = 0;
-	int n;
+	unsigned int shown;
+	int ret = 1;
 
 	if (alone(s, p, &shown, err, errlen))
 		return -1;
-	n = snprintf(p->reproduced, room, "the program alone, in a fresh guest: %u of %d\n", shown,
-		     ALONE_TRIES);
-	if (!shown && p->batch) {
-		if (together(s, p, &at, err, errlen))
-			return -1;
-		n += snprintf(
-			p->reproduced + n, room - (size_t)n,
-			at ? "the batch of %u programs, in a fresh guest: 1 of 1, at number %u\n"
-			   : "the batch of %u programs, in a fresh guest: 0 of 1\n",
-			p->batch->n, at);
-	}
-	*by_itself = shown > 0;
-	if (put(s, p->title, "reproduced.txt", p->reproduced, (size_t)n, err, errlen))
+	if (!shown && p->batch)
+		ret = search(s, p, &shown, err, errlen);
+	else if (!shown)
+		ret = !p->stall;
+	if (ret < 0)
 		return -1;
-	return shown || at || !p->stall;
+	*by_itself = shown > 0;
+	if (shown || !p->reproduced[0])
+		tell(p, shown, 0);
+	if (put(s, p->title, "reproduced.txt", p->reproduced, strlen(p->reproduced), err, errlen))
+		return -1;
+	return ret;
 }

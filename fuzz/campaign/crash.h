@@ -12,7 +12,7 @@ struct vm_batch {
 };
 
 /* Before a program is sent: it may be one of a batch. */
-void vm_crash_remember(struct vm_session *s, const struct vm_program *prog);
+void vm_crash_remember(struct vm_session *s, const struct vm_program *prog, uint32_t slot);
 
 /* The programs sent so far, malloc()ed; NULL without a console or without memory. */
 struct vm_batch *vm_crash_batch(const struct vm_session *s);
@@ -24,6 +24,15 @@ struct vm_batch *vm_crash_batch(const struct vm_session *s);
 int vm_crash_recover(struct vm_session *s, bool died, enum vm_report_severity least, char *err,
 		     size_t errlen);
 
+/* After a look: do its reports explain deaths of programs that are in flight now? */
+void vm_crash_note(struct vm_session *s);
+
+/*
+ * The guest died of the program in a slot, without a report of its own: was one seen before, when
+ * another program came back? Then nothing more is to be said.
+ */
+bool vm_crash_is_told(const struct vm_session *s, uint32_t slot);
+
 /*
  * Write a report's files beside its finding's: console.txt, reproduced.txt once that is known, and
  * batch-NN.bin where the program alone is not. 0, or -1 with err.
@@ -32,10 +41,11 @@ int vm_crash_files(struct vm_session *s, const struct vm_pending *p, const struc
 		   char *err, size_t errlen);
 
 /*
- * Does a report repeat? The program alone in a fresh guest, twice; else the batch before it. How
- * often it did goes into p->reproduced and reproduced.txt. 1: the report counts (all but a stall
- * that did not repeat do, for a kernel does not complain of nothing); 0: it does not; -1 with err.
- * *alone: the program is enough.
+ * Does a report repeat? The program alone in a fresh guest, twice; else the batch, of which the one
+ * that shows it takes the place of the program, and is tried alone. How often it did goes into
+ * p->reproduced and reproduced.txt. 1: the report counts (all but a stall that did not repeat do,
+ * for a kernel does not complain of nothing); 0: it does not; -1 with err. *alone: the program is
+ * enough.
  */
 int vm_crash_repeat(struct vm_session *s, struct vm_pending *p, bool *alone, char *err,
 		    size_t errlen);

@@ -46,6 +46,8 @@ struct vm_session {
 		struct vm_program prog[VM_BATCH];
 	} recent; /* what was sent last, where there is a console */
 	uint64_t nsent;
+	uint64_t told; /* deaths of programs up to this one are explained by reports seen before */
+	uint64_t number[VM_TARGET_MAX_INFLIGHT]; /* of the program in a slot, from 1 */
 };
 
 struct vm_batch;

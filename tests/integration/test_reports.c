@@ -277,7 +277,7 @@ static void test_batch(void **state)
 	expect_in(finding("out3/findings", LIST_SLUG, "reproduced.txt"),
 		  "alone, in a fresh guest: 0 of 2");
 	expect_in(finding("out3/findings", LIST_SLUG, "reproduced.txt"),
-		  "the batch of 3 programs, in a fresh guest: 1 of 1, at number 3");
+		  "with the programs before it (3 in all), in a fresh guest: 2 of 2");
 	assert_true(exists(finding("out3/findings", LIST_SLUG, "batch-00.bin")));
 	snprintf(args, sizeof(args), "%s", finding("out3/findings", LIST_SLUG, ""));
 	expect_status(vmafuzz("replay", args), 2);
