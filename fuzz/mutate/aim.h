@@ -57,6 +57,14 @@ void vm_aim_call(struct vm_mutator *m, struct vm_call *call);
 /* The same with the op given. */
 void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call);
 
+/* ---- preamble.c ---- */
+
+/* One word or a few more in the preamble, of those that the target can give. */
+void vm_aim_preamble(struct vm_mutator *m, struct vm_preamble *p);
+
+/* Change a word of the preamble, or take it out; a new one where there is none. */
+void vm_tweak_preamble(struct vm_mutator *m, struct vm_preamble *p);
+
 /* ---- mutate.c ---- */
 
 /* A call more at the end, and the model past it. False when the program is full. */

@@ -222,10 +222,10 @@ static uint8_t observe_level(struct vm_mutator *m)
 
 static void step(struct vm_mutator *m, struct vm_program *prog, const struct vm_program *other)
 {
-	enum { INSERT, DELETE, SWAP, DUPLICATE, SPLICE, AIM, TWEAK, OBSERVE };
-	static const uint8_t small[] = { 28, 9, 5, 4, 8, 24, 20, 2 };
+	enum { INSERT, DELETE, SWAP, DUPLICATE, SPLICE, AIM, TWEAK, OBSERVE, PREAMBLE };
+	static const uint8_t small[] = { 28, 9, 5, 4, 8, 24, 20, 2, 1 };
 	/* Long programs are slow and hard to read: they shrink again. */
-	static const uint8_t large[] = { 8, 32, 5, 1, 8, 24, 20, 2 };
+	static const uint8_t large[] = { 8, 32, 5, 1, 8, 24, 20, 2, 1 };
 	const uint8_t *weight = prog->ncalls > LARGE ? large : small;
 
 	m->used = used_names(prog);
@@ -255,6 +255,10 @@ static void step(struct vm_mutator *m, struct vm_program *prog, const struct vm_
 	case OBSERVE:
 		prog->observe = observe_level(m);
 		note(m, "observe", NULL);
+		break;
+	case PREAMBLE:
+		vm_tweak_preamble(m, &prog->preamble);
+		note(m, "preamble", NULL);
 		break;
 	}
 }
@@ -309,6 +313,10 @@ static unsigned int length(struct vm_mutator *m)
 	return 30 + vm_rng_below(&m->rng, 34);
 }
 
+/* Of 100 new programs so many have a preamble: most are to run into no limit. */
+#define PREAMBLES 4
+#define SHED	  40 /* ... and so many of 100 lose it when they go on */
+
 #define HEAD_MAX 16 /* calls that are kept when a program goes on */
 #define GO_ON	 8  /* calls that are new, at least */
 
@@ -319,6 +327,8 @@ void vm_go_on(struct vm_mutator *m, struct vm_program *prog, unsigned int head)
 	m->done[0] = '\0';
 	if (head < prog->ncalls)
 		prog->ncalls = (uint8_t)head;
+	if (prog->preamble.words && vm_rng_chance(&m->rng, SHED))
+		memset(&prog->preamble, 0, sizeof(prog->preamble));
 	/* Some of what led there may not be needed: room for more, and another state. */
 	while (prog->ncalls > 1 && (prog->ncalls > HEAD_MAX || vm_rng_chance(&m->rng, 30)))
 		close_gap(prog, vm_rng_below(&m->rng, prog->ncalls));
@@ -388,6 +398,8 @@ void vm_generate(struct vm_mutator *m, struct vm_program *prog)
 	prog->observe = observe_level(m);
 	m->used = 0;
 	m->nrecent = 0;
+	if (vm_rng_chance(&m->rng, PREAMBLES))
+		vm_aim_preamble(m, &prog->preamble);
 	vm_model_start(m->model, prog);
 	append(m, prog, n);
 	snprintf(m->done, sizeof(m->done), "generate");

@@ -20,8 +20,11 @@ static const struct vm_cause in_the_way = { .text = "a mapping is in the way",
 static const struct vm_cause memlock = { .text = "RLIMIT_MEMLOCK",
 					 .basis = "mm/mmap.c check_brk_limits(): mlock_future_ok()",
 					 .resource = true };
+static const struct vm_cause segment = { .text = "data segment beyond RLIMIT_DATA",
+					 .basis = SYS_BRK ": check_data_rlimit()",
+					 .resource = true };
 static const struct vm_cause rlimit = { .text = "RLIMIT_AS or RLIMIT_DATA",
-					.basis = SYS_BRK ": check_data_rlimit(), may_expand_vm()",
+					.basis = "mm/mmap.c do_brk_flags(): may_expand_vm()",
 					.resource = true };
 static const struct vm_cause map_count = { .text = "too many mappings",
 					   .basis = "mm/mmap.c do_brk_flags()",
@@ -76,7 +79,7 @@ static void grow(struct vm_rule *r, uint64_t from, uint64_t to, int64_t now)
 	if (vm_refuses(r, vm_is(to < from || to > task), now, &beyond) ||
 	    vm_refuses(r, vm_new_over_memlock(r, 0, to - from), now, &memlock) ||
 	    vm_refuses(r, collides(r, from, to), now, &in_the_way) ||
-	    vm_refuses(r, vm_over_rlimit(r, pages), now, &rlimit) ||
+	    vm_refuses(r, vm_is(vm_over_rlimit(r, to - from, true)), now, &rlimit) ||
 	    vm_refuses(r, vm_over_map_count(r), now, &map_count) ||
 	    vm_refuses(r, vm_over_commit(r, pages, pages), now, &commit))
 		return;
@@ -92,8 +95,7 @@ void vm_rule_brk(struct vm_rule *r)
 	/* between the two the call would be withheld */
 	if (vm_refuses(r, vm_is(addr < r->info->layout.brk_base), (int64_t)now, &below))
 		return;
-	if (vm_refuses(r, r->info->rlimit_data == UINT64_MAX ? VM_NO : VM_MAYBE, (int64_t)now,
-		       &rlimit))
+	if (vm_refuses(r, vm_over_data_segment(r, addr), (int64_t)now, &segment))
 		return;
 	if (from == to)
 		vm_succeeds(r, (int64_t)addr);

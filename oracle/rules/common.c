@@ -3,7 +3,6 @@
 
 #include <sys/mman.h>
 
-#define CAP_IPC_LOCK_BIT  14
 #define CAP_SYS_RAWIO_BIT 17
 #define GIB		  (1ull << 30)
 
@@ -110,52 +109,6 @@ enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len,
 	if (hint + len + gap > high || hint < r->info->mmap_min_addr || clear == VM_MAYBE)
 		return VM_MAYBE;
 	return may_be_padded(r, hint, len, object) ? VM_MAYBE : VM_YES;
-}
-
-enum vm_tri vm_over_rlimit(const struct vm_rule *r, uint64_t pages)
-{
-	uint64_t as = r->info->rlimit_as, data = r->info->rlimit_data;
-	uint64_t limit = as < data ? as : data;
-
-	if (limit == UINT64_MAX || !pages)
-		return VM_NO;
-	return pages > as / r->info->layout.page_size ? VM_YES : VM_MAYBE;
-}
-
-static bool may_lock_all(const struct vm_rule *r)
-{
-	return r->info->cap_effective >> CAP_IPC_LOCK_BIT & 1;
-}
-
-bool vm_cannot_lock(const struct vm_rule *r)
-{
-	return !r->info->rlimit_memlock && !may_lock_all(r);
-}
-
-uint64_t vm_lock_limit(const struct vm_rule *r)
-{
-	return may_lock_all(r) ? UINT64_MAX : r->info->rlimit_memlock & vm_page_mask(r);
-}
-
-enum vm_tri vm_over_memlock(const struct vm_rule *r, uint64_t bytes)
-{
-	uint64_t maybe, limit = vm_lock_limit(r);
-	uint64_t locked = vm_state_locked(r->s, 0, UINT64_MAX, &maybe);
-
-	if (may_lock_all(r))
-		return VM_NO;
-	if (bytes > limit || locked > limit - bytes)
-		return VM_YES;
-	return maybe > limit - bytes - locked ? VM_MAYBE : VM_NO;
-}
-
-enum vm_tri vm_new_over_memlock(const struct vm_rule *r, uint64_t asked, uint64_t bytes)
-{
-	uint64_t lo = VM_BIT(VM_FLAG_LO);
-	bool locked = (asked | r->s->locks.def_flags) & lo, maybe = r->s->locks.def_maybe & lo;
-	enum vm_tri over = locked || maybe ? vm_over_memlock(r, bytes) : VM_NO;
-
-	return over == VM_YES && !locked ? VM_MAYBE : over;
 }
 
 enum vm_tri vm_over_map_count(const struct vm_rule *r)

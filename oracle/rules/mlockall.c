@@ -47,7 +47,9 @@ void vm_rule_mlockall(struct vm_rule *r)
 			   flags & ~(uint32_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)),
 		     EINVAL, &bad_flags) ||
 	    vm_fails(r, vm_is(vm_cannot_lock(r)), EPERM, &not_allowed) ||
-	    vm_fails(r, vm_is(flags & MCL_CURRENT && vm_state_total(r->s) > vm_lock_limit(r)),
+	    vm_fails(r,
+		     vm_is(flags & MCL_CURRENT &&
+			   vm_state_sizes(r->s, 0, UINT64_MAX).total > vm_lock_limit(r)),
 		     ENOMEM, &limit))
 		return;
 	apply(r, flags & MCL_CURRENT ? how : 0, flags & MCL_FUTURE ? how : 0, flags & MCL_CURRENT);

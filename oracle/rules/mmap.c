@@ -234,7 +234,10 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 				.maybe = is_droppable(q) ? 0 : r->s->locks.def_maybe & ~flags };
 	struct vm_step copies = { .kind = VM_STEP_COPY, .chosen = chosen };
 	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = q->addr, .end = q->addr + q->len };
-	enum vm_tri over = vm_over_rlimit(r, q->len / r->info->layout.page_size);
+	bool data = step.prot & VM_MODE_W && !q->shared && !(flags & VM_BIT(VM_FLAG_GD));
+	/* what is replaced counts only once: pglen - vms.nr_pages, of whatever kind it is */
+	uint64_t replaced = chosen ? 0 : vm_state_sizes(r->s, step.start, step.end).total;
+	enum vm_tri over = vm_is(vm_over_rlimit(r, q->len - replaced, data));
 
 	step.maybe |= q->key_maybe;
 	/* after vms_gather_munmap_vmas(): splits stay */

@@ -65,10 +65,44 @@ static enum vm_tri charge_fails(struct vm_rule *r, uint32_t first, uint32_t next
 	return vm_over_commit(r, a->account == VM_NO ? pages : 0, more);
 }
 
-/* may_expand_vm(): RLIMIT_AS refuses the old flags as well, which then does not count. */
-static enum vm_tri over_data_limit(const struct vm_rule *r)
+/* What is known of limits while VMAs are changed one after the other. */
+struct growth {
+	struct vm_sizes mapped;
+	bool loose; /* it depends on how VMAs have merged */
+};
+
+/*
+ * mprotect_fixup() of `bytes` that are like `a`: may_expand_vm() refuses the new flags and not the
+ * old ones. So nothing fails where RLIMIT_AS would refuse so much again, or where it was data.
+ */
+static bool over_data_limit(const struct vm_rule *r, const struct growth *g,
+			    const struct vm_area *a, uint64_t bytes)
 {
-	return r->info->rlimit_data == UINT64_MAX ? VM_NO : VM_MAYBE;
+	struct vm_area now = *a;
+
+	now.prot = vm_mode_of_prot(r->sc->arg[2]);
+	return vm_cannot_expand(r, &g->mapped, bytes, vm_area_is_data(&now)) &&
+	       !vm_cannot_expand(r, &g->mapped, bytes, vm_area_is_data(a));
+}
+
+/* Is the VMA of areas first to next - 1 refused? What turns into data counts from then on. */
+static enum vm_tri data_fails(const struct vm_rule *r, struct growth *g, uint32_t first,
+			      uint32_t next, uint64_t start, uint64_t end)
+{
+	const struct vm_area *area = r->s->area, *a = &area[first];
+	uint64_t low = a->start > start ? a->start : start;
+	uint64_t high = area[next - 1].end < end ? area[next - 1].end : end;
+	bool fails = over_data_limit(r, g, a, high - low), loose = g->loose;
+
+	for (; next < r->s->n && area[next].start == area[next - 1].end && area[next].start < end &&
+	       area[next].begins == VM_MAYBE;
+	     next++)
+		if (over_data_limit(r, g, a, (area[next].end < end ? area[next].end : end) - low) !=
+		    fails)
+			loose = g->loose = true;
+	if (!a->shared && !(a->prot & VM_MODE_W))
+		g->mapped.data += high - low;
+	return loose ? VM_MAYBE : vm_is(fails);
 }
 
 static uint64_t key_asked(const struct vm_rule *r)
@@ -126,6 +160,7 @@ static enum vm_tri may_not(const struct vm_area *a, uint64_t prot)
 static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 {
 	const struct vm_state *s = r->s;
+	struct growth g = { .mapped = vm_state_sizes(s, 0, UINT64_MAX) };
 	uint8_t now = vm_mode_of_prot(r->sc->arg[2]);
 	struct vm_step step = protect_step(r, start);
 	uint64_t at = start;
@@ -139,11 +174,11 @@ static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 		    vm_fails(r, vm_is(vm_mdwe_refuses(r, s->area[i].prot, now)), EACCES, &mdwe) ||
 		    vm_fails(r, s->area[i].sealed, EPERM, &sealed))
 			return;
-		if (vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count))
-			return;
 		if (r->sc->arg[2] & PROT_WRITE &&
-		    (vm_fails(r, over_data_limit(r), ENOMEM, &rlimit) ||
+		    (vm_fails(r, data_fails(r, &g, i, next, at, end), ENOMEM, &rlimit) ||
 		     vm_fails(r, charge_fails(r, i, next, at, end), ENOMEM, &commit)))
+			return;
+		if (vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count))
 			return;
 		at = s->area[next - 1].end;
 		protect_up_to(r, &step, at < end ? at : end);

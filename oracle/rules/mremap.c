@@ -155,7 +155,8 @@ static bool check_resize(struct vm_rule *r, const struct remap *m)
 		one = vm_state_one_vma(r->s, m->addr, m->addr + m->kept);
 	return vm_fails(r, one == VM_MAYBE ? VM_MAYBE : vm_is(one == VM_NO), EFAULT, &crosses) ||
 	       vm_fails(r, grown_over_memlock(r, a, grown), EAGAIN, &memlock) ||
-	       vm_fails(r, vm_over_rlimit(r, grown / r->info->layout.page_size), ENOMEM, &rlimit);
+	       (grown &&
+		vm_fails(r, vm_is(vm_over_rlimit(r, grown, vm_area_is_data(a))), ENOMEM, &rlimit));
 }
 
 static bool over_commit(struct vm_rule *r, const struct vm_area *a, uint64_t bytes)
@@ -293,14 +294,14 @@ static void remap_to(struct vm_rule *r, const struct remap *m)
 		return;
 	if (!r->p->mremap_checks_first && check_resize(r, m))
 		return;
+	a = vm_state_at(r->s, m->addr);
 	if (m->keep &&
-	    vm_fails(r, vm_over_rlimit(r, m->new_len / r->info->layout.page_size), ENOMEM, &rlimit))
+	    vm_fails(r, vm_is(vm_over_rlimit(r, m->new_len, vm_area_is_data(a))), ENOMEM, &rlimit))
 		return;
 	if (!m->fixed) {
 		move_chosen(r, m, m->to);
 		return;
 	}
-	a = vm_state_at(r->s, m->addr);
 	if (vm_fails(r, vm_below_min_addr(r, m->to), EPERM, &min_addr) ||
 	    over_commit(r, a, m->keep ? m->new_len : m->new_len - m->kept))
 		return;
@@ -376,6 +377,29 @@ static enum vm_tri both(enum vm_tri a, enum vm_tri b)
 	return a == VM_NO || b == VM_NO ? VM_NO : a == VM_YES && b == VM_YES ? VM_YES : VM_MAYBE;
 }
 
+/* Does the piece [start, stop), which stays, exceed a limit, when those before it are moved? */
+static bool kept_over_rlimit(const struct vm_rule *r, const struct remap *m,
+			     const struct vm_area *piece, uint64_t start, uint64_t stop)
+{
+	struct vm_sizes mapped = vm_state_sizes(r->s, 0, UINT64_MAX);
+	const struct vm_area *area = r->s->area;
+
+	for (uint32_t i = vm_state_from(r->s, m->addr); i < r->s->n && area[i].start < stop; i++) {
+		uint64_t low = area[i].start > m->addr ? area[i].start : m->addr;
+		uint64_t high = area[i].end < stop ? area[i].end : stop;
+		struct vm_sizes gone =
+			vm_state_sizes(r->s, m->to + (low - m->addr), m->to + (high - m->addr));
+
+		mapped.total -= gone.total;
+		mapped.data -= gone.data;
+		if (low < start) {
+			mapped.total += high - low;
+			mapped.data += vm_area_is_data(&area[i]) ? high - low : 0;
+		}
+	}
+	return vm_cannot_expand(r, &mapped, stop - start, vm_area_is_data(piece));
+}
+
 /*
  * One VMA of remap_move(), which holds [start, stop) of the source; `is` says whether there is one
  * with just these ends. Returns true if the call certainly ends here; *doomed is set if it cannot
@@ -405,7 +429,8 @@ static bool move_piece(struct vm_rule *r, const struct remap *m, const struct vm
 	vm_starves(r, NULL);
 	if (m->keep && a->account != VM_NO)
 		charge = vm_over_commit(r, a->account == VM_YES ? pages : 0, pages);
-	return (m->keep && vm_fails(r, both(is, vm_over_rlimit(r, pages)), ENOMEM, &rlimit)) ||
+	return (m->keep && kept_over_rlimit(r, m, a, start, stop) &&
+		vm_fails(r, is, ENOMEM, &rlimit)) ||
 	       vm_fails(r, both(is, low), EPERM, &min_addr) ||
 	       vm_fails(r, both(is, charge), ENOMEM, &commit);
 }

@@ -170,8 +170,20 @@ enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len,
 /* Bytes below a mapping that grows down which are kept free: stack_guard_gap. */
 uint64_t vm_stack_gap(const struct vm_rule *r);
 
-/* Would growth by `pages` exceed RLIMIT_AS or RLIMIT_DATA? (mm/mmap.c may_expand_vm()) */
-enum vm_tri vm_over_rlimit(const struct vm_rule *r, uint64_t pages);
+/* ---- limits.c ---- */
+
+/*
+ * may_expand_vm() says no: `bytes` more, of data or not, would exceed RLIMIT_AS or RLIMIT_DATA
+ * where so much is mapped. mm/mmap.c (6.12; mm/vma.c and mm/mmap.c later)
+ */
+bool vm_cannot_expand(const struct vm_rule *r, const struct vm_sizes *mapped, uint64_t bytes,
+		      bool data);
+
+/* The same for what is mapped now. */
+bool vm_over_rlimit(const struct vm_rule *r, uint64_t bytes, bool data);
+
+/* check_data_rlimit() says no: the heap may not end at `brk`. Asked before all else, always. */
+enum vm_tri vm_over_data_segment(const struct vm_rule *r, uint64_t brk);
 
 /* Does can_do_mlock() say no: RLIMIT_MEMLOCK is 0, and there is no CAP_IPC_LOCK? */
 bool vm_cannot_lock(const struct vm_rule *r);

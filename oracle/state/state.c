@@ -143,12 +143,24 @@ uint64_t vm_state_locked(const struct vm_state *s, uint64_t start, uint64_t end,
 	return sum;
 }
 
-uint64_t vm_state_total(const struct vm_state *s)
+bool vm_area_is_data(const struct vm_area *a)
 {
-	uint64_t sum = 0;
+	return a->prot & VM_MODE_W && !a->shared && !(a->flags & VM_BIT(VM_FLAG_GD));
+}
 
-	for (uint32_t i = 0; i < s->n; i++)
-		sum += s->area[i].end - s->area[i].start;
+struct vm_sizes vm_state_sizes(const struct vm_state *s, uint64_t start, uint64_t end)
+{
+	struct vm_sizes sum = { 0, 0 };
+
+	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start < end; i++) {
+		const struct vm_area *a = &s->area[i];
+		uint64_t low = a->start > start ? a->start : start;
+		uint64_t size = (a->end < end ? a->end : end) - low;
+
+		sum.total += size;
+		if (vm_area_is_data(a))
+			sum.data += size;
+	}
 	return sum;
 }
 

@@ -168,8 +168,16 @@ void vm_state_doubt_locks(struct vm_state *s, bool observed);
 /* Bytes of [start, end) in locked areas (mm->locked_vm); *maybe: in areas that may be locked. */
 uint64_t vm_state_locked(const struct vm_state *s, uint64_t start, uint64_t end, uint64_t *maybe);
 
-/* Bytes of all areas, the executor's own too (mm->total_vm). */
-uint64_t vm_state_total(const struct vm_state *s);
+/* Bytes of areas, the executor's own too: all (mm->total_vm), and data (mm->data_vm). */
+struct vm_sizes {
+	uint64_t total, data;
+};
+
+/* Does the area count as data? mm/vma.h is_data_mapping() */
+bool vm_area_is_data(const struct vm_area *a);
+
+/* The sizes of what is mapped in [start, end). */
+struct vm_sizes vm_state_sizes(const struct vm_state *s, uint64_t start, uint64_t end);
 
 /* Largest hole in [low, high). Bytes. */
 uint64_t vm_state_largest_hole(const struct vm_state *s, uint64_t low, uint64_t high);

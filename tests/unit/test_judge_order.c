@@ -130,7 +130,6 @@ static void test_unobserved_result(void **state)
 	 */
 	t = tb_open("6.18.44");
 	tb_trace(t)->info.max_map_count = 5;
-	tb_trace(t)->info.rlimit_data = PAGE;
 	tb_start(t, "p0+1 r | p1+1 rw");
 	tb_call(t, "mprotect p0+4 w", -ENOMEM, "-");
 	tb_call(t, "munmap p0+4", 7, "-");

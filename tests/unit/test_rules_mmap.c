@@ -132,13 +132,6 @@ static void test_limits(void **state)
 		 "= p8 {map p8+1 r shared}");
 	b->info.overcommit_memory = 1;
 	BOTH_SAY(b, "mmap p8+101 rw anon private", "= p8 {map p8+101 rw}");
-	b->info.rlimit_as = 100 * PAGE;
-	BOTH_SAY(b, "mmap p3+101 r anon private",
-		 "ENOMEM (RLIMIT_AS or RLIMIT_DATA) {split p3+101}");
-	BOTH_SAY(b, "mmap any+101 r anon shared", "ENOMEM (RLIMIT_AS or RLIMIT_DATA)");
-	BOTH_SAY(b, "mmap p3+100 r anon private",
-		 "ENOMEM (RLIMIT_AS or RLIMIT_DATA) {split p3+100}; = p3 {map p3+100 r}");
-	b->info.rlimit_as = UINT64_MAX;
 	b->info.max_map_count = 10;
 	BOTH_SAY(b, "mmap p3+1 r anon private", "ENOMEM (too many mappings); = p3 {map p3+1 r}");
 	bench_close(b);

@@ -391,40 +391,6 @@ static void test_strict_overcommit(void **state)
 	bench_close(b);
 }
 
-static void test_rlimit(void **state)
-{
-	struct bench *b = bench_open("p0+2 rw | p2+2 r");
-
-	(void)state;
-	b->info.rlimit_as = 100 * PAGE;
-	SAYS(b, "6.12", "mremap p0+2 -> p16+103 " MMF,
-	     "ENOMEM (RLIMIT_AS or RLIMIT_DATA) {unmap p16+103}");
-	SAYS(b, "6.18", "mremap p0+2 -> p16+103 " MMF, "ENOMEM (RLIMIT_AS or RLIMIT_DATA)");
-	/* it is unknown how much is used: below the limit both may be */
-	BOTH_SAY(b, "mremap p2+2 to 102 pages 0",
-		 "ENOMEM (RLIMIT_AS or RLIMIT_DATA); = p2 {extend p4+100}");
-	BOTH_SAY(b, "mremap p2+2 to 103 pages 0", "ENOMEM (RLIMIT_AS or RLIMIT_DATA)");
-	BOTH_SAY(b, "mremap p0+4 to 2 pages 0", "= p0 {unmap p2+2}");
-	BOTH_SAY(b, "mremap p0+2 -> p16+2 " DU,
-		 "ENOMEM (RLIMIT_AS or RLIMIT_DATA); = p16 {move p0+2 to p16 keep}");
-	SAYS(b, "6.12", "mremap p0+2 -> p16+2 " DU "|fixed",
-	     "ENOMEM (RLIMIT_AS or RLIMIT_DATA) {unmap p16+2}; "
-	     "= p16 {unmap p16+2, move p0+2 to p16 keep}");
-	/* remap_move() asks for each VMA that stays */
-	SAYS(b, "6.18", "mremap p0+4 -> p16+4 " DU "|fixed",
-	     "ENOMEM (RLIMIT_AS or RLIMIT_DATA) {unmap p16+2}; "
-	     "ENOMEM (RLIMIT_AS or RLIMIT_DATA) {move p0+2 to p16 keep, unmap p18+2}; "
-	     "= p16 {move p0+4 to p16 keep}");
-	b->info.rlimit_as = PAGE;
-	SAYS(b, "6.18", "mremap p0+4 -> p16+4 " DU "|fixed",
-	     "ENOMEM (RLIMIT_AS or RLIMIT_DATA) {unmap p16+2}");
-	b->info.rlimit_as = UINT64_MAX;
-	b->info.rlimit_data = 1;
-	BOTH_SAY(b, "mremap p2+2 to 3 pages 0",
-		 "ENOMEM (RLIMIT_AS or RLIMIT_DATA); = p2 {extend p4+1}");
-	bench_close(b);
-}
-
 static void test_room(void **state)
 {
 	struct bench *b = bench_open("p0+2 rw");
@@ -499,7 +465,6 @@ int main(void)
 		cmocka_unit_test(test_mmap_min_addr),
 		cmocka_unit_test(test_commit_limit),
 		cmocka_unit_test(test_strict_overcommit),
-		cmocka_unit_test(test_rlimit),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_map_count),
 		cmocka_unit_test(test_documented),

@@ -98,6 +98,6 @@ int64_t vm_run_shmat(const struct vm_syscall *sc)
 	}
 	ret = attach(segment, sc);
 	shmdt(held);
-	/* What holds it may be locked memory itself, the last that was allowed. */
-	return ret == -EAGAIN ? attach_new(sc) : ret;
+	/* What holds it may be memory itself that was the last allowed, or locked. */
+	return ret == -EAGAIN || ret == -ENOMEM ? attach_new(sc) : ret;
 }
