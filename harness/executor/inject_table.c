@@ -57,6 +57,8 @@ static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
 					 "MADV_DODUMP of droppable memory returns 0" },
 	[VM_INJECT_STACK_GAP_IGNORED] = { "stack-gap-ignored",
 					  "what grows down grows to anything that it meets" },
+	[VM_INJECT_LIMITS_IGNORED] = { "limits-ignored",
+				       "the limits of a preamble hold nothing up" },
 };
 
 const struct vm_inject_desc *vm_inject_desc(size_t fault)

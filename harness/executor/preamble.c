@@ -25,10 +25,13 @@ static __rlimit_resource_t resource_of(unsigned int word)
 	return resource[word];
 }
 
-static bool set_limit(unsigned int word, uint64_t value)
+static bool set_limit(const struct vm_executor *ex, unsigned int word)
 {
+	uint64_t value = vm_preamble_wants(&ex->area->prog, word, &ex->info);
 	struct rlimit limit;
 
+	if (ex->opt.inject == VM_INJECT_LIMITS_IGNORED)
+		return true;
 	if (getrlimit(resource_of(word), &was[word]))
 		return false;
 	limit = (struct rlimit){ .rlim_cur = value, .rlim_max = was[word].rlim_max };
@@ -54,8 +57,7 @@ bool vm_preamble_give(struct vm_executor *ex)
 	uint64_t had = ex->info.cap_effective;
 
 	for (unsigned int word = 0; word < NLIMITS; word++)
-		if (vm_preamble_has(&prog->preamble, word) &&
-		    !set_limit(word, vm_preamble_wants(prog, word, &ex->info)))
+		if (vm_preamble_has(&prog->preamble, word) && !set_limit(ex, word))
 			return false;
 	vm_preamble_overlay(prog, &ex->info);
 	return ex->info.cap_effective == had || set_capabilities(ex->info.cap_effective);

@@ -79,7 +79,7 @@ static void grow(struct vm_rule *r, uint64_t from, uint64_t to, int64_t now)
 	if (vm_refuses(r, vm_is(to < from || to > task), now, &beyond) ||
 	    vm_refuses(r, vm_new_over_memlock(r, 0, to - from), now, &memlock) ||
 	    vm_refuses(r, collides(r, from, to), now, &in_the_way) ||
-	    vm_refuses(r, vm_is(vm_over_rlimit(r, to - from, true)), now, &rlimit) ||
+	    vm_refuses(r, vm_over_rlimit(r, to - from, VM_YES), now, &rlimit) ||
 	    vm_refuses(r, vm_over_map_count(r), now, &map_count) ||
 	    vm_refuses(r, vm_over_commit(r, pages, pages), now, &commit))
 		return;

@@ -4,23 +4,32 @@
 
 #define CAP_IPC_LOCK_BIT 14
 
-bool vm_cannot_expand(const struct vm_rule *r, const struct vm_sizes *mapped, uint64_t bytes,
-		      bool data)
+/* Are so many bytes of data too much for RLIMIT_DATA? */
+static bool over_data(const struct vm_rule *r, uint64_t bytes)
 {
-	uint64_t page = r->info->layout.page_size, pages = bytes / page;
-	uint64_t all = mapped->total / page + pages, heap = mapped->data / page + pages;
+	uint64_t page = r->info->layout.page_size;
 
-	if (all > r->info->rlimit_as / page)
-		return true;
-	if (!data || heap <= r->info->rlimit_data / page)
+	if (bytes / page <= r->info->rlimit_data / page)
 		return false;
 	/* the kernel's "workaround for Valgrind": with a limit of 0 the hard limit counts */
-	if (!r->info->rlimit_data && heap <= r->info->rlimit_max_data / page)
+	if (!r->info->rlimit_data && bytes / page <= r->info->rlimit_max_data / page)
 		return false;
 	return !(r->info->features & VM_NO_RLIMIT_DATA);
 }
 
-bool vm_over_rlimit(const struct vm_rule *r, uint64_t bytes, bool data)
+enum vm_tri vm_cannot_expand(const struct vm_rule *r, const struct vm_sizes *mapped, uint64_t bytes,
+			     enum vm_tri data)
+{
+	uint64_t page = r->info->layout.page_size;
+
+	if (mapped->total / page + bytes / page > r->info->rlimit_as / page)
+		return VM_YES;
+	if (data == VM_NO || !over_data(r, mapped->data + mapped->maybe + bytes))
+		return VM_NO;
+	return data == VM_YES && over_data(r, mapped->data + bytes) ? VM_YES : VM_MAYBE;
+}
+
+enum vm_tri vm_over_rlimit(const struct vm_rule *r, uint64_t bytes, enum vm_tri data)
 {
 	struct vm_sizes mapped = vm_state_sizes(r->s, 0, UINT64_MAX);
 

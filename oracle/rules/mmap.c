@@ -237,7 +237,7 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 	bool data = step.prot & VM_MODE_W && !q->shared && !(flags & VM_BIT(VM_FLAG_GD));
 	/* what is replaced counts only once: pglen - vms.nr_pages, of whatever kind it is */
 	uint64_t replaced = chosen ? 0 : vm_state_sizes(r->s, step.start, step.end).total;
-	enum vm_tri over = vm_is(vm_over_rlimit(r, q->len - replaced, data));
+	enum vm_tri over = vm_over_rlimit(r, q->len - replaced, vm_is(data));
 
 	step.maybe |= q->key_maybe;
 	/* after vms_gather_munmap_vmas(): splits stay */

@@ -75,14 +75,18 @@ struct growth {
  * mprotect_fixup() of `bytes` that are like `a`: may_expand_vm() refuses the new flags and not the
  * old ones. So nothing fails where RLIMIT_AS would refuse so much again, or where it was data.
  */
-static bool over_data_limit(const struct vm_rule *r, const struct growth *g,
-			    const struct vm_area *a, uint64_t bytes)
+static enum vm_tri over_data_limit(const struct vm_rule *r, const struct growth *g,
+				   const struct vm_area *a, uint64_t bytes)
 {
 	struct vm_area now = *a;
+	enum vm_tri refused, before;
 
 	now.prot = vm_mode_of_prot(r->sc->arg[2]);
-	return vm_cannot_expand(r, &g->mapped, bytes, vm_area_is_data(&now)) &&
-	       !vm_cannot_expand(r, &g->mapped, bytes, vm_area_is_data(a));
+	refused = vm_cannot_expand(r, &g->mapped, bytes, vm_area_is_data(&now));
+	before = vm_cannot_expand(r, &g->mapped, bytes, vm_area_is_data(a));
+	if (refused == VM_NO || before == VM_YES)
+		return VM_NO;
+	return before == VM_NO ? refused : VM_MAYBE;
 }
 
 /* Is the VMA of areas first to next - 1 refused? What turns into data counts from then on. */
@@ -92,17 +96,21 @@ static enum vm_tri data_fails(const struct vm_rule *r, struct growth *g, uint32_
 	const struct vm_area *area = r->s->area, *a = &area[first];
 	uint64_t low = a->start > start ? a->start : start;
 	uint64_t high = area[next - 1].end < end ? area[next - 1].end : end;
-	bool fails = over_data_limit(r, g, a, high - low), loose = g->loose;
+	enum vm_tri fails = over_data_limit(r, g, a, high - low);
+	struct vm_area now = *a;
 
 	for (; next < r->s->n && area[next].start == area[next - 1].end && area[next].start < end &&
 	       area[next].begins == VM_MAYBE;
 	     next++)
-		if (over_data_limit(r, g, a, (area[next].end < end ? area[next].end : end) - low) !=
-		    fails)
-			loose = g->loose = true;
-	if (!a->shared && !(a->prot & VM_MODE_W))
-		g->mapped.data += high - low;
-	return loose ? VM_MAYBE : vm_is(fails);
+		g->loose |= over_data_limit(r, g, a,
+					    (area[next].end < end ? area[next].end : end) - low) !=
+			    fails;
+	now.prot = vm_mode_of_prot(r->sc->arg[2]);
+	if (vm_area_is_data(a) == VM_NO) {
+		vm_sizes_add(&g->mapped, &now, high - low);
+		g->mapped.total -= high - low;
+	}
+	return g->loose ? VM_MAYBE : fails;
 }
 
 static uint64_t key_asked(const struct vm_rule *r)

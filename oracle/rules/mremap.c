@@ -156,7 +156,7 @@ static bool check_resize(struct vm_rule *r, const struct remap *m)
 	return vm_fails(r, one == VM_MAYBE ? VM_MAYBE : vm_is(one == VM_NO), EFAULT, &crosses) ||
 	       vm_fails(r, grown_over_memlock(r, a, grown), EAGAIN, &memlock) ||
 	       (grown &&
-		vm_fails(r, vm_is(vm_over_rlimit(r, grown, vm_area_is_data(a))), ENOMEM, &rlimit));
+		vm_fails(r, vm_over_rlimit(r, grown, vm_area_is_data(a)), ENOMEM, &rlimit));
 }
 
 static bool over_commit(struct vm_rule *r, const struct vm_area *a, uint64_t bytes)
@@ -296,7 +296,7 @@ static void remap_to(struct vm_rule *r, const struct remap *m)
 		return;
 	a = vm_state_at(r->s, m->addr);
 	if (m->keep &&
-	    vm_fails(r, vm_is(vm_over_rlimit(r, m->new_len, vm_area_is_data(a))), ENOMEM, &rlimit))
+	    vm_fails(r, vm_over_rlimit(r, m->new_len, vm_area_is_data(a)), ENOMEM, &rlimit))
 		return;
 	if (!m->fixed) {
 		move_chosen(r, m, m->to);
@@ -378,8 +378,8 @@ static enum vm_tri both(enum vm_tri a, enum vm_tri b)
 }
 
 /* Does the piece [start, stop), which stays, exceed a limit, when those before it are moved? */
-static bool kept_over_rlimit(const struct vm_rule *r, const struct remap *m,
-			     const struct vm_area *piece, uint64_t start, uint64_t stop)
+static enum vm_tri kept_over_rlimit(const struct vm_rule *r, const struct remap *m,
+				    const struct vm_area *piece, uint64_t start, uint64_t stop)
 {
 	struct vm_sizes mapped = vm_state_sizes(r->s, 0, UINT64_MAX);
 	const struct vm_area *area = r->s->area;
@@ -392,10 +392,9 @@ static bool kept_over_rlimit(const struct vm_rule *r, const struct remap *m,
 
 		mapped.total -= gone.total;
 		mapped.data -= gone.data;
-		if (low < start) {
-			mapped.total += high - low;
-			mapped.data += vm_area_is_data(&area[i]) ? high - low : 0;
-		}
+		mapped.maybe -= gone.maybe;
+		if (low < start)
+			vm_sizes_add(&mapped, &area[i], high - low);
 	}
 	return vm_cannot_expand(r, &mapped, stop - start, vm_area_is_data(piece));
 }
@@ -429,8 +428,8 @@ static bool move_piece(struct vm_rule *r, const struct remap *m, const struct vm
 	vm_starves(r, NULL);
 	if (m->keep && a->account != VM_NO)
 		charge = vm_over_commit(r, a->account == VM_YES ? pages : 0, pages);
-	return (m->keep && kept_over_rlimit(r, m, a, start, stop) &&
-		vm_fails(r, is, ENOMEM, &rlimit)) ||
+	return (m->keep &&
+		vm_fails(r, both(is, kept_over_rlimit(r, m, a, start, stop)), ENOMEM, &rlimit)) ||
 	       vm_fails(r, both(is, low), EPERM, &min_addr) ||
 	       vm_fails(r, both(is, charge), ENOMEM, &commit);
 }

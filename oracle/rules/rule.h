@@ -176,11 +176,11 @@ uint64_t vm_stack_gap(const struct vm_rule *r);
  * may_expand_vm() says no: `bytes` more, of data or not, would exceed RLIMIT_AS or RLIMIT_DATA
  * where so much is mapped. mm/mmap.c (6.12; mm/vma.c and mm/mmap.c later)
  */
-bool vm_cannot_expand(const struct vm_rule *r, const struct vm_sizes *mapped, uint64_t bytes,
-		      bool data);
+enum vm_tri vm_cannot_expand(const struct vm_rule *r, const struct vm_sizes *mapped, uint64_t bytes,
+			     enum vm_tri data);
 
 /* The same for what is mapped now. */
-bool vm_over_rlimit(const struct vm_rule *r, uint64_t bytes, bool data);
+enum vm_tri vm_over_rlimit(const struct vm_rule *r, uint64_t bytes, enum vm_tri data);
 
 /* check_data_rlimit() says no: the heap may not end at `brk`. Asked before all else, always. */
 enum vm_tri vm_over_data_segment(const struct vm_rule *r, uint64_t brk);

@@ -121,13 +121,6 @@ static enum vm_tri over_stack_limit(const struct vm_rule *r, uint32_t i, uint64_
 	return s->area[k - 1].end - at > r->info->rlimit_stack ? VM_MAYBE : VM_NO;
 }
 
-static enum vm_tri over_as_limit(const struct vm_rule *r, uint64_t bytes)
-{
-	if (r->info->rlimit_as == UINT64_MAX)
-		return VM_NO;
-	return bytes > r->info->rlimit_as ? VM_YES : VM_MAYBE;
-}
-
 static enum vm_tri growth_over_memlock(const struct vm_rule *r, const struct vm_area *a,
 				       uint64_t bytes)
 {
@@ -172,7 +165,7 @@ static bool grow(struct vm_rule *r, uint64_t at, int64_t done)
 	    stays(r, vm_is(at < r->info->hint_min_addr), done, &cannot_grow) ||
 	    stays(r, i ? is_in_gap(r, above - 1, at) : VM_NO, done, &in_gap) ||
 	    stays(r, below_offset(above, bytes), done, &cannot_grow) ||
-	    stays(r, over_as_limit(r, bytes), done, &as_limit) ||
+	    stays(r, vm_over_rlimit(r, bytes, VM_NO), done, &as_limit) ||
 	    stays(r, over_stack_limit(r, i, at), done, &stack_limit) ||
 	    stays(r, growth_over_memlock(r, above, bytes), done, &memlock) ||
 	    stays(r, vm_over_commit(r, bytes / page, bytes / page), done, &commit))

@@ -143,23 +143,31 @@ uint64_t vm_state_locked(const struct vm_state *s, uint64_t start, uint64_t end,
 	return sum;
 }
 
-bool vm_area_is_data(const struct vm_area *a)
+enum vm_tri vm_area_is_data(const struct vm_area *a)
 {
-	return a->prot & VM_MODE_W && !a->shared && !(a->flags & VM_BIT(VM_FLAG_GD));
+	if (!(a->prot & VM_MODE_W) || a->shared || vm_area_grows(a) == VM_YES)
+		return VM_NO;
+	return vm_area_grows(a) == VM_MAYBE ? VM_MAYBE : VM_YES;
+}
+
+void vm_sizes_add(struct vm_sizes *sum, const struct vm_area *like, uint64_t bytes)
+{
+	enum vm_tri data = vm_area_is_data(like);
+
+	sum->total += bytes;
+	sum->data += data == VM_YES ? bytes : 0;
+	sum->maybe += data == VM_MAYBE ? bytes : 0;
 }
 
 struct vm_sizes vm_state_sizes(const struct vm_state *s, uint64_t start, uint64_t end)
 {
-	struct vm_sizes sum = { 0, 0 };
+	struct vm_sizes sum = { 0, 0, 0 };
 
 	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start < end; i++) {
 		const struct vm_area *a = &s->area[i];
 		uint64_t low = a->start > start ? a->start : start;
-		uint64_t size = (a->end < end ? a->end : end) - low;
 
-		sum.total += size;
-		if (vm_area_is_data(a))
-			sum.data += size;
+		vm_sizes_add(&sum, a, (a->end < end ? a->end : end) - low);
 	}
 	return sum;
 }

@@ -170,11 +170,14 @@ uint64_t vm_state_locked(const struct vm_state *s, uint64_t start, uint64_t end,
 
 /* Bytes of areas, the executor's own too: all (mm->total_vm), and data (mm->data_vm). */
 struct vm_sizes {
-	uint64_t total, data;
+	uint64_t total, data, maybe; /* maybe: of areas that may be data */
 };
 
 /* Does the area count as data? mm/vma.h is_data_mapping() */
-bool vm_area_is_data(const struct vm_area *a);
+enum vm_tri vm_area_is_data(const struct vm_area *a);
+
+/* `bytes` more that are like the area. */
+void vm_sizes_add(struct vm_sizes *sum, const struct vm_area *like, uint64_t bytes);
 
 /* The sizes of what is mapped in [start, end). */
 struct vm_sizes vm_state_sizes(const struct vm_state *s, uint64_t start, uint64_t end);

@@ -45,6 +45,7 @@ title_of() {
 	guard-missing) echo '(read|write): success instead of SIGSEGV \(guard page\)' ;;
 	droppable-dumped) echo 'madvise: success instead of EINVAL \(droppable memory\)' ;;
 	stack-gap-ignored) echo '(read|write|fill): success instead of SIGSEGV \(growth into the guard gap above a mapping\)' ;;
+	limits-ignored) echo 'm(map|remap|protect): success instead of ENOMEM \(RLIMIT_(AS or RLIMIT_)?DATA\)' ;;
 	*) return 1 ;;
 	esac
 }

@@ -31,8 +31,10 @@ while read -r program; do
 	name=${name%.vma}
 	trace=$out/${name//\//_}.trace
 	wanted[$trace]=1
+	# one that this machine cannot give its preamble leaves no trace
 	recorded "$trace" "$program" ||
-		"$build/vmafuzz" replay --target "$target" --save-trace "$trace" "$program" >/dev/null
+		"$build/vmafuzz" replay --target "$target" --save-trace "$trace" "$program" >/dev/null ||
+		[ ! -e "$trace" ]
 done < <(find "$root/corpus/conformance" -name '*.vma' | sort)
 for trace in "$out"/*.trace; do
 	[ -n "${wanted[$trace]-}" ] || rm "$trace"
