@@ -83,11 +83,12 @@ static int put_folders(struct writer *w)
 	return put(w, "dev/console", S_IFCHR | 0600, NULL, 0);
 }
 
+/* A guest is a machine of its own: what is system-wide may be set. */
 static int put_config(struct writer *w, const struct vm_guest_spec *s)
 {
 	static const char *const channels[] = { "auto", "virtio", "uart" };
 	char text[512];
-	int n = snprintf(text, sizeof(text), "%s\n%s\n--timeout\n%u\n%s%s%s%s",
+	int n = snprintf(text, sizeof(text), "%s\n%s\n--whole-machine\n--timeout\n%u\n%s%s%s%s",
 			 channels[s->channel], VM_GUEST_EXECUTOR, s->timeout_ms,
 			 s->inject[0] ? "--inject\n" : "", s->inject, s->inject[0] ? "\n" : "",
 			 s->privileged ? "--privileged\n" : "");
