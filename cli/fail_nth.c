@@ -6,7 +6,8 @@
 #include "cli/fail_nth.h"
 
 /* A call with more allocations than these fills or populates: page after page of the same. */
-#define MOST 64
+#define MOST	     64
+#define MOST_TOUCHES 8
 
 #define MAX_TITLES 32
 
@@ -152,11 +153,18 @@ static int fail_one(struct walk *w, unsigned int call, unsigned int nth, char *e
 	return -1;
 }
 
+static bool is_touch(uint8_t op)
+{
+	return op == VM_OP_READ || op == VM_OP_WRITE || op == VM_OP_FILL;
+}
+
 static int walk_call(struct walk *w, unsigned int call, char *err, size_t errlen)
 {
+	bool few = w->f->first != w->f->last && is_touch(w->prog.call[call].op);
+	unsigned int last = few ? MOST_TOUCHES : w->f->last;
 	int more = 1;
 
-	for (unsigned int nth = w->f->first; more == 1 && nth <= w->f->last; nth++)
+	for (unsigned int nth = w->f->first; more == 1 && nth <= last; nth++)
 		more = fail_one(w, call, nth, err, errlen);
 	if (more == 1)
 		w->f->cut++;
