@@ -8,6 +8,19 @@
 
 #define EXCUSES_MAX (1u << 20)
 
+/* A line of the function's own file, so that one sees which of the calls of a helper it is. */
+static void find_source(struct vm_reach *r, uint32_t i)
+{
+	const struct vm_point *p = &r->points.point[i];
+	const char *file = r->points.file[r->points.function[p->function].file];
+	char *buf = r->at[i].source;
+
+	if (file[0])
+		vm_vmlinux_source_in(r->v, p->pc - 1, file, buf, VM_COVER_SOURCE);
+	else
+		vm_vmlinux_source(r->v, p->pc - 1, buf, VM_COVER_SOURCE);
+}
+
 int vm_reach_open(struct vm_reach *r, struct vm_vmlinux *v, const char *functions,
 		  const char *files, char *err, size_t errlen)
 {
@@ -22,8 +35,7 @@ int vm_reach_open(struct vm_reach *r, struct vm_vmlinux *v, const char *function
 	}
 	/* The call itself: what follows it may be of another line. */
 	for (uint32_t i = 0; i < r->points.npoints; i++)
-		vm_vmlinux_source(v, r->points.point[i].pc - 1, r->at[i].source,
-				  sizeof(r->at[i].source));
+		find_source(r, i);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
 
@@ -203,6 +204,60 @@ bool vm_vmlinux_source(struct vm_vmlinux *v, uint64_t address, char *buf, size_t
 	return true;
 }
 
+static bool is_named(const char *name, const char *file)
+{
+	size_t len = name ? strlen(name) : 0, want = strlen(file);
+
+	return len >= want && !strcmp(name + len - want, file) &&
+	       (len == want || name[len - want - 1] == '/');
+}
+
+/* The line of `file` that calls what was inlined as `scope`; 0 if it is of another file. */
+static Dwarf_Word call_line(Dwarf_Die *scope, Dwarf_Files *files, const char *file)
+{
+	Dwarf_Word number, line;
+	Dwarf_Attribute a;
+
+	if (dwarf_tag(scope) != DW_TAG_inlined_subroutine ||
+	    dwarf_formudata(dwarf_attr(scope, DW_AT_call_file, &a), &number) ||
+	    dwarf_formudata(dwarf_attr(scope, DW_AT_call_line, &a), &line) ||
+	    !is_named(dwarf_filesrc(files, number, NULL, NULL), file))
+		return 0;
+	return line;
+}
+
+bool vm_vmlinux_source_in(struct vm_vmlinux *v, uint64_t address, const char *file, char *buf,
+			  size_t len)
+{
+	Dwarf_Die *unit, *scopes = NULL;
+	Dwarf_Word line = 0;
+	Dwarf_Files *files;
+	Dwarf_Addr bias;
+	size_t nfiles;
+	char *colon;
+	int n;
+
+	if (!vm_vmlinux_source(v, address, buf, len))
+		return false;
+	colon = strrchr(buf, ':');
+	*colon = '\0';
+	if (is_named(buf, file)) {
+		*colon = ':';
+		return true;
+	}
+	*colon = ':';
+	unit = dwfl_module_addrdie(v->module, address + v->bias, &bias);
+	if (!unit || dwarf_getsrcfiles(unit, &files, &nfiles))
+		return true;
+	n = dwarf_getscopes(unit, address + v->bias - bias, &scopes);
+	for (int i = 0; i < n && !line; i++)
+		line = call_line(&scopes[i], files, file);
+	free(scopes);
+	if (line)
+		snprintf(buf, len, "%s:%u", file, (unsigned int)line);
+	return true;
+}
+
 void vm_vmlinux_each(struct vm_vmlinux *v, bool (*take)(void *arg, const struct vm_function *f),
 		     void *arg)
 {
@@ -221,16 +276,6 @@ void vm_vmlinux_each(struct vm_vmlinux *v, bool (*take)(void *arg, const struct 
 		if (!take(arg, &f))
 			return;
 	}
-}
-
-/* Units are named from the folder of the build or the source, or with the whole path. */
-static bool is_unit(Dwarf_Die *unit, const char *file)
-{
-	const char *name = dwarf_diename(unit);
-	size_t len = name ? strlen(name) : 0, want = strlen(file);
-
-	return len >= want && !strcmp(name + len - want, file) &&
-	       (len == want || name[len - want - 1] == '/');
 }
 
 static int add_ranges(Dwarf_Die *unit, struct vm_range **range, int n)
@@ -257,7 +302,8 @@ int vm_vmlinux_unit(struct vm_vmlinux *v, const char *file, struct vm_range **ra
 
 	*range = NULL;
 	while (n >= 0 && (unit = dwfl_module_nextcu(v->module, unit, &bias)))
-		if (is_unit(unit, file))
+		/* Named from the folder of the build or the source, or with the whole path. */
+		if (is_named(dwarf_diename(unit), file))
 			n = add_ranges(unit, range, n);
 	if (n > 0)
 		return n;

@@ -39,6 +39,13 @@ size_t vm_vmlinux_bytes(struct vm_vmlinux *v, uint64_t address, uint8_t *buf, si
  */
 bool vm_vmlinux_source(struct vm_vmlinux *v, uint64_t address, char *buf, size_t len);
 
+/*
+ * The innermost line of one source file that an instruction is of: where it was inlined from a
+ * header, that of the call there. As vm_vmlinux_source() if no line of the file is found.
+ */
+bool vm_vmlinux_source_in(struct vm_vmlinux *v, uint64_t address, const char *file, char *buf,
+			  size_t len);
+
 /* Each function of the symbol table, in no order, until `take` returns false. */
 void vm_vmlinux_each(struct vm_vmlinux *v, bool (*take)(void *arg, const struct vm_function *f),
 		     void *arg);
