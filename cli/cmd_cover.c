@@ -13,6 +13,8 @@
 #include "fuzz/campaign/folder.h"
 #include "fuzz/cover/reach.h"
 
+#define MOST_ALLOCATIONS 64 /* of one call that are made to fail */
+
 enum {
 	OPT_VMLINUX = CLI_OPT_OWN,
 	OPT_FILES,
@@ -21,6 +23,7 @@ enum {
 	OPT_AGAINST,
 	OPT_UNREACHED,
 	OPT_MISSING,
+	OPT_FAIL_NTH,
 	OPT_HTML,
 	OPT_JSON
 };
@@ -36,6 +39,8 @@ static const struct cli_option options[] = {
 	{ "against", OPT_AGAINST, "FILE", "the same of something else, for a second column" },
 	{ "unreached", OPT_UNREACHED, "FILE",
 	  "lines of a place and why it is not reached (mm/vma.c:120 REASON)" },
+	{ "fail-nth", OPT_FAIL_NTH, NULL,
+	  "run each program again with each allocation of each call made to fail, in turn" },
 	{ "missing", OPT_MISSING, NULL, "each point that was not reached, with its code" },
 	{ "html", OPT_HTML, "FILE", "all of it as a page" },
 	{ "json", OPT_JSON, "FILE", "all of it as JSON (- is stdout, instead of text)" },
@@ -57,7 +62,7 @@ struct request {
 	struct cli_target target;
 	bool run; /* --target was given */
 	const char *vmlinux, *files, *functions, *against, *unreached, *html, *json;
-	bool missing;
+	bool missing, fail_nth;
 	struct vm_kernel kernel;
 	struct vm_pcs pcs, other;
 };
@@ -91,6 +96,9 @@ static int take(struct request *q, int id, const char *arg)
 		return load_pcs(&q->other, arg);
 	case OPT_UNREACHED:
 		q->unreached = arg;
+		return 0;
+	case OPT_FAIL_NTH:
+		q->fail_nth = true;
 		return 0;
 	case OPT_MISSING:
 		q->missing = true;
@@ -180,30 +188,74 @@ static int note(struct vm_pcs *pcs, const struct vm_trace *trace, uint64_t *cut)
 	return 0;
 }
 
+struct runner {
+	struct request *q;
+	struct vm_target *target;
+	struct vm_trace trace;
+	uint64_t cut;
+};
+
+/* Run once; 0, or -1 and said: the target is gone, or memory. */
+static int run_one(struct runner *r, const struct vm_program *prog)
+{
+	char err[512];
+	int ret = vm_target_run(r->target, prog, VM_RUN_COVER, &r->trace, err, sizeof(err));
+
+	if (ret <= 0)
+		cli_error("%s", err);
+	if (ret >= 0 && note(&r->q->pcs, &r->trace, &r->cut)) {
+		cli_error("no memory for the points that were reached");
+		ret = -1;
+	}
+	return ret < 0 ? -1 : 0;
+}
+
+static bool injected(const struct vm_trace *trace, unsigned int call)
+{
+	for (uint32_t i = 0; i < trace->nevents; i++) {
+		const struct vm_event *e = &trace->event[i];
+
+		if (e->kind == VM_EVENT_CALL && e->call == call)
+			return e->injected;
+	}
+	return false;
+}
+
+/* Each allocation inside of each call fails once, until a call has no such one. */
+static int run_failing(struct runner *r, struct vm_program *prog)
+{
+	for (unsigned int i = 0; i < prog->ncalls; i++) {
+		for (unsigned int nth = 1; nth <= MOST_ALLOCATIONS; nth++) {
+			prog->call[i].fail_nth = (uint16_t)nth;
+			if (run_one(r, prog))
+				return -1;
+			if (!injected(&r->trace, i))
+				break;
+		}
+		prog->call[i].fail_nth = 0;
+	}
+	return 0;
+}
+
 static int run_programs(struct request *q, struct vm_target *t, const struct vm_corpus *corpus)
 {
-	static struct vm_trace trace;
+	static struct runner r;
 	struct vm_program prog;
-	uint64_t cut = 0;
-	char err[512];
 	int ret = 0;
 
-	for (size_t i = 0; i < corpus->n && ret >= 0; i++) {
+	r = (struct runner){ .q = q, .target = t };
+	for (size_t i = 0; i < corpus->n && !ret; i++) {
 		vm_corpus_get(corpus, i, &prog);
-		ret = vm_target_run(t, &prog, VM_RUN_COVER, &trace, err, sizeof(err));
-		if (ret <= 0)
-			cli_error("%s", err);
-		if (ret >= 0 && note(&q->pcs, &trace, &cut)) {
-			cli_error("no memory for the points that were reached");
-			ret = -1;
-		}
+		ret = run_one(&r, &prog);
+		if (!ret && q->fail_nth)
+			ret = run_failing(&r, &prog);
 	}
-	if (cut)
+	if (r.cut)
 		fprintf(stderr,
 			"vmafuzz cover: %" PRIu64 " calls went through more than is told of one\n",
-			cut);
-	vm_trace_free(&trace);
-	return ret < 0 ? -1 : 0;
+			r.cut);
+	vm_trace_free(&r.trace);
+	return ret;
 }
 
 static int run_all(struct request *q, const struct vm_points *points, char **path, int n)
@@ -226,6 +278,11 @@ static int run_all(struct request *q, const struct vm_points *points, char **pat
 			"the target %s has no kcov: /sys/kernel/debug/kcov cannot be opened there "
 			"(CONFIG_KCOV, debugfs mounted, an executor that starts as root)",
 			q->target.spec);
+		ret = -1;
+	} else if (q->fail_nth && !(vm_target_info(t)->features & VM_HAS_FAIL_NTH)) {
+		cli_error("--fail-nth: the target %s cannot let allocations fail "
+			  "(CONFIG_FAULT_INJECTION, CONFIG_FAILSLAB)",
+			  q->target.spec);
 		ret = -1;
 	} else if (vm_points_places(points, &places)) {
 		cli_error("no memory for the functions of vmlinux");
