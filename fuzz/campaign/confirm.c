@@ -65,7 +65,7 @@ int vm_session_shows(struct vm_session *s, const struct vm_program *prog,
 	atomic_fetch_add(&s->stats->replays, 1);
 	if (ret == 0)
 		atomic_fetch_add(&s->stats->executor_restarts, 1);
-	vm_watch_look(&s->watch);
+	vm_crash_look(s, ret == 0);
 	vm_session_judge(s, ret == 0);
 	if (store_reports(s, prog, title, err, errlen) ||
 	    vm_crash_recover(s, ret == 0, VM_REPORT_STALLED, err, errlen))

@@ -10,12 +10,10 @@
 
 #define TRIES 2
 
-void vm_crash_remember(struct vm_session *s, const struct vm_program *prog, uint32_t slot)
+void vm_crash_remember(struct vm_session *s, const struct vm_program *prog)
 {
-	if (s->watch.fd < 0)
-		return;
-	s->recent.prog[s->nsent++ % VM_BATCH] = *prog;
-	s->number[slot] = s->nsent;
+	if (s->watch.fd >= 0)
+		s->recent.prog[s->nsent++ % VM_BATCH] = *prog;
 }
 
 struct vm_batch *vm_crash_batch(const struct vm_session *s)
@@ -42,15 +40,41 @@ int vm_crash_recover(struct vm_session *s, bool died, enum vm_report_severity le
 	return vm_target_reboot(s->target, err, errlen);
 }
 
-void vm_crash_note(struct vm_session *s)
+/* Take the panics out of the last look. */
+static void hold_panics(struct vm_session *s)
 {
-	if (vm_watch_worst(&s->watch) >= VM_REPORT_BROKEN)
-		s->told = s->nsent;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < s->watch.n; i++) {
+		const struct vm_report *r = &s->watch.report[i];
+
+		if (r->severity < VM_REPORT_DEAD)
+			s->watch.report[n++] = *r;
+		else if (s->nheld < VM_HELD)
+			s->held[s->nheld++] = *r;
+	}
+	s->watch.n = n;
 }
 
-bool vm_crash_is_told(const struct vm_session *s, uint32_t slot)
+/* Put the panic back that this death is of: the oldest, or with other engines the last. */
+static void release_panic(struct vm_session *s)
 {
-	return !s->watch.n && s->number[slot] <= s->told;
+	unsigned int at = s->opt->jobs > 1 ? s->nheld - 1 : 0;
+
+	if (!s->nheld)
+		return;
+	if (s->watch.n < VM_WATCH_REPORTS)
+		s->watch.report[s->watch.n++] = s->held[at];
+	s->nheld -= at + 1;
+	memmove(s->held, s->held + at + 1, s->nheld * sizeof(s->held[0]));
+}
+
+void vm_crash_look(struct vm_session *s, bool died)
+{
+	vm_watch_look(&s->watch);
+	hold_panics(s);
+	if (died)
+		release_panic(s);
 }
 
 static int put(const struct vm_session *s, const struct vm_title *title, const char *name,

@@ -12,7 +12,7 @@ struct vm_batch {
 };
 
 /* Before a program is sent: it may be one of a batch. */
-void vm_crash_remember(struct vm_session *s, const struct vm_program *prog, uint32_t slot);
+void vm_crash_remember(struct vm_session *s, const struct vm_program *prog);
 
 /* The programs sent so far, malloc()ed; NULL without a console or without memory. */
 struct vm_batch *vm_crash_batch(const struct vm_session *s);
@@ -24,14 +24,12 @@ struct vm_batch *vm_crash_batch(const struct vm_session *s);
 int vm_crash_recover(struct vm_session *s, bool died, enum vm_report_severity least, char *err,
 		     size_t errlen);
 
-/* After a look: do its reports explain deaths of programs that are in flight now? */
-void vm_crash_note(struct vm_session *s);
-
 /*
- * The guest died of the program in a slot, without a report of its own: was one seen before, when
- * another program came back? Then nothing more is to be said.
+ * Look at the console after a program came back; `died`: the guest died of it. A panic waits for
+ * the notice of the program that it belongs to: others, sent ahead or by other engines, may come
+ * back before that.
  */
-bool vm_crash_is_told(const struct vm_session *s, uint32_t slot);
+void vm_crash_look(struct vm_session *s, bool died);
 
 /*
  * Write a report's files beside its finding's: console.txt, reproduced.txt once that is known, and

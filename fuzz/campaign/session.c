@@ -111,7 +111,7 @@ static int submit(struct vm_session *s, const struct vm_program *prog, uint32_t 
 		  char *err, size_t errlen)
 {
 	vm_in_flight_put(s->in_flight, id, prog, s->opt->sync);
-	vm_crash_remember(s, prog, id % VM_TARGET_MAX_INFLIGHT);
+	vm_crash_remember(s, prog);
 	s->flying[id % VM_TARGET_MAX_INFLIGHT] = prog;
 	s->asked[id % VM_TARGET_MAX_INFLIGHT] = ask;
 	return vm_target_submit(s->target, prog, id, ask ? VM_RUN_COMPARE : s->run_flags, err,
@@ -264,7 +264,7 @@ static int digest(struct vm_session *s, uint32_t slot, struct vm_result *result,
 	const struct vm_program *prog = s->flying[slot];
 	const struct vm_judgement *j = &s->judgement;
 
-	vm_session_judge(s, result->executor_died && !vm_crash_is_told(s, slot));
+	vm_session_judge(s, result->executor_died);
 	count_run(s, &s->trace, j);
 	result->nfeatures = j->nfeatures;
 	memcpy(result->feature, j->feature, j->nfeatures * sizeof(j->feature[0]));
@@ -296,10 +296,9 @@ int vm_session_wait(struct vm_session *s, struct vm_result *result, char *err, s
 		atomic_fetch_add(&s->stats->executor_restarts, 1);
 		fprintf(stderr, "vmafuzz: %s\n", err);
 	}
-	vm_watch_look(&s->watch);
+	vm_crash_look(s, ret == 0);
 	if (digest(s, result->id % VM_TARGET_MAX_INFLIGHT, result, err, errlen))
 		return -1;
-	vm_crash_note(s);
 	/* Only now: what it has shown is on the disk. */
 	vm_in_flight_drop(s->in_flight, result->id);
 	return vm_crash_recover(s, ret == 0, VM_REPORT_BROKEN, err, errlen);

@@ -9,7 +9,8 @@
 #include "fuzz/triage/watch.h"
 
 #define VM_BATCH     32 /* programs that are kept with a report of the kernel's */
-#define VM_MAX_TRIES 3	/* replays that a title is given before it stays flaky */
+#define VM_HELD	     4
+#define VM_MAX_TRIES 3 /* replays that a title is given before it stays flaky */
 
 /* A finding that waits for its replay. */
 struct vm_pending {
@@ -46,8 +47,8 @@ struct vm_session {
 		struct vm_program prog[VM_BATCH];
 	} recent; /* what was sent last, where there is a console */
 	uint64_t nsent;
-	uint64_t told; /* deaths of programs up to this one are explained by reports seen before */
-	uint64_t number[VM_TARGET_MAX_INFLIGHT]; /* of the program in a slot, from 1 */
+	struct vm_report held[VM_HELD]; /* panics that wait for the notice of a death */
+	unsigned int nheld;
 };
 
 struct vm_batch;

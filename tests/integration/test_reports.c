@@ -256,6 +256,19 @@ static void test_campaign(void **state)
 	assert_false(exists(finding("out/findings", "executor-ended", "program.vma")));
 }
 
+/* Engines that share a guest: its death is blamed on the program that was run, by its engine. */
+static void test_jobs(void **state)
+{
+	(void)state;
+	expect_status(
+		vmafuzz("fuzz", "--engine random --jobs 3 --programs 60 --corpus seeds --out out5"),
+		2);
+	expect_in(finding("out5/findings", PANIC_SLUG, "reproduced.txt"),
+		  "alone, in a fresh guest: 2 of 2");
+	expect_in(finding("out5/findings", PANIC_SLUG, "program.vma"), "\nmunmap p8+42");
+	assert_false(exists(finding("out5/findings", "executor-ended", "program.vma")));
+}
+
 /* A report that takes more than the program: its batch is kept, and replay finds it. */
 static void test_batch(void **state)
 {
@@ -307,10 +320,11 @@ static void test_campaign_stall(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_clean),	     cmocka_unit_test(test_check_warning),
-		cmocka_unit_test(test_check_panic),  cmocka_unit_test(test_check_stall),
-		cmocka_unit_test(test_replay_times), cmocka_unit_test(test_campaign),
-		cmocka_unit_test(test_batch),	     cmocka_unit_test(test_campaign_stall),
+		cmocka_unit_test(test_clean),	       cmocka_unit_test(test_check_warning),
+		cmocka_unit_test(test_check_panic),    cmocka_unit_test(test_check_stall),
+		cmocka_unit_test(test_replay_times),   cmocka_unit_test(test_campaign),
+		cmocka_unit_test(test_jobs),	       cmocka_unit_test(test_batch),
+		cmocka_unit_test(test_campaign_stall),
 	};
 
 	if (strstr(argv[0], "qemu-system"))
