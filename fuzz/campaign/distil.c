@@ -34,11 +34,15 @@ static int take_features(struct vm_cover_item *item, struct vm_result *r)
 static int run_all(const struct vm_campaign *c, const struct vm_corpus *corpus,
 		   struct vm_cover_item *item, char *err, size_t errlen)
 {
-	struct vm_session *session = vm_session_open(&c->opt, false, err, errlen);
+	struct vm_options opt = c->opt;
+	struct vm_session *session;
 	struct vm_program prog;
 	struct vm_result result;
-	int ret = session ? 0 : -1;
+	int ret;
 
+	opt.target = vm_guests_target(&c->guests, 0, c->opt.target);
+	session = vm_session_open(&opt, false, err, errlen);
+	ret = session ? 0 : -1;
 	for (size_t i = 0; i < corpus->n && !ret; i++) {
 		vm_corpus_get(corpus, i, &prog);
 		item[i].cost = prog.ncalls;

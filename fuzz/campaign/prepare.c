@@ -95,19 +95,15 @@ static int take_folder(struct vm_campaign *c, char *err, size_t errlen)
 
 static int ask_target(struct vm_campaign *c, char *err, size_t errlen)
 {
-	struct vm_target_options topt = {
-		.executor = c->opt.executor,
-		.inject = c->opt.inject,
-		.timeout_ms = c->opt.timeout_ms,
-		.privileged = c->opt.privileged,
-	};
+	struct vm_target_options topt = vm_options_of_target(&c->opt);
 	struct vm_target *t = vm_target_open(c->opt.target, &topt, err, errlen);
 	const char *harm;
 
 	if (!t)
 		return -1;
 	c->info = *vm_target_info(t);
-	vm_target_close(t);
+	if (vm_guests_adopt(&c->guests, t, err, errlen))
+		return -1;
 	harm = !strcmp(c->opt.target, "local") ? vm_host_harm(&c->info) : NULL;
 	if (harm) {
 		snprintf(err, errlen, "%s", harm);
@@ -247,6 +243,7 @@ int vm_campaign_prepare(struct vm_campaign *c, const struct vm_options *opt, cha
 
 void vm_campaign_release(struct vm_campaign *c)
 {
+	vm_guests_close(&c->guests);
 	if (c->stats)
 		vm_in_flight_clear(c->opt.out);
 	vm_stats_close(c->stats);

@@ -3,6 +3,7 @@
 #ifndef VM_PREPARE_H
 #define VM_PREPARE_H
 
+#include "fuzz/campaign/guests.h"
 #include "fuzz/campaign/options.h"
 #include "fuzz/campaign/stats.h"
 
@@ -17,6 +18,7 @@ struct vm_campaign {
 	char regression[VM_TITLE_MAX]; /* the title, if regressed */
 	size_t seeds, resumed;	       /* programs from --corpus, and from an earlier run */
 	struct vm_stats *stats;
+	struct vm_guests guests;
 	int lock; /* on OUT/lock */
 };
 
@@ -27,7 +29,7 @@ struct vm_campaign {
 int vm_campaign_prepare(struct vm_campaign *c, const struct vm_options *opt, char *err,
 			size_t errlen);
 
-/* After the engines have ended in order: nothing is in flight any more. */
+/* After the engines have ended in order: nothing is in flight any more. Ends the guests. */
 void vm_campaign_release(struct vm_campaign *c);
 
 /* The profile that opt names, or the one of the target. */

@@ -7,6 +7,7 @@
 
 #include "fuzz/campaign/corpus.h"
 #include "fuzz/campaign/crash.h"
+#include "fuzz/campaign/guests.h"
 #include "fuzz/campaign/folder.h"
 #include "fuzz/campaign/in_flight.h"
 #include "fuzz/campaign/prepare.h"
@@ -30,12 +31,7 @@ static int open_cover(struct vm_session *s, char *err, size_t errlen)
 struct vm_session *vm_session_open(const struct vm_options *opt, bool keep_corpus, char *err,
 				   size_t errlen)
 {
-	struct vm_target_options topt = {
-		.executor = opt->executor,
-		.inject = opt->inject,
-		.timeout_ms = opt->timeout_ms,
-		.privileged = opt->privileged,
-	};
+	struct vm_target_options topt = vm_options_of_target(opt);
 	struct vm_session *s = calloc(1, sizeof(*s));
 
 	if (!s) {

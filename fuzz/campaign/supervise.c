@@ -69,9 +69,12 @@ static int start(struct supervisor *s, struct job *j)
 
 static int start_all(struct supervisor *s)
 {
+	if (vm_guests_start(&s->c->guests, &s->c->opt, s->err, sizeof(s->err)))
+		return -1;
 	for (uint32_t i = 0; i < s->c->opt.jobs; i++) {
 		s->job[i].opt = s->c->opt;
 		s->job[i].opt.job = i;
+		s->job[i].opt.target = vm_guests_target(&s->c->guests, i, s->c->opt.target);
 		if (start(s, &s->job[i]))
 			return -1;
 	}
@@ -208,6 +211,8 @@ static int look(struct supervisor *s)
 	if (now - s->counted_ms >= COUNT_MS) {
 		count_corpus(s);
 		s->counted_ms = now;
+		if (vm_guests_tend(&s->c->guests, s->err, sizeof(s->err)))
+			return -1;
 	}
 	vm_status_tick(&s->status, s->c->opt.out, s->c->stats);
 	if (now - s->stored_ms < STORE_MS)
