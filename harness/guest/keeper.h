@@ -41,6 +41,7 @@ struct vm_keeper {
 	char console[PATH_MAX], initramfs[PATH_MAX];
 	unsigned int hello_ms; /* how long a guest may take to boot */
 	unsigned int limit_ms; /* this one, with this accelerator */
+	unsigned int stall_ms; /* how long it may be silent, beyond a program's time limit */
 	struct vm_machine machine;
 	int listener;
 	struct vm_client client[VM_KEEPER_CLIENTS];

@@ -19,6 +19,7 @@
 
 #define HELLO_MS   90000
 #define TIMEOUT_MS 2000
+#define STALL_MS   30000
 
 static const char usage[] =
 	"Usage: vmafuzz-keeper --dir DIR --executor FILE [OPTION]... TARGET\n"
@@ -31,6 +32,7 @@ static const char usage[] =
 	"  --executor FILE  the static executor that the guest gets\n"
 	"  --timeout MS     kill a program after so many milliseconds (2000)\n"
 	"  --hello MS       how long the guest may take to come up (90000)\n"
+	"  --stall MS       how long it may be silent beyond a program's time limit (30000)\n"
 	"  --inject NAME    behave like a broken kernel\n"
 	"  --privileged     programs run as the guest's root\n"
 	"  --help           print this\n"
@@ -81,6 +83,7 @@ static void parse(int argc, char **argv, struct vm_keeper *k)
 		{ "executor", required_argument, NULL, 'e' },
 		{ "timeout", required_argument, NULL, 't' },
 		{ "hello", required_argument, NULL, 'w' },
+		{ "stall", required_argument, NULL, 's' },
 		{ "inject", required_argument, NULL, 'i' },
 		{ "privileged", no_argument, NULL, 'p' },
 		{ "help", no_argument, NULL, 'h' },
@@ -102,6 +105,9 @@ static void parse(int argc, char **argv, struct vm_keeper *k)
 			break;
 		case 'w':
 			k->hello_ms = number("hello", optarg);
+			break;
+		case 's':
+			k->stall_ms = number("stall", optarg);
 			break;
 		case 'i':
 			copy(s->inject, sizeof(s->inject), "inject", optarg);
@@ -202,6 +208,7 @@ int main(int argc, char **argv)
 	int status;
 
 	k->hello_ms = HELLO_MS;
+	k->stall_ms = STALL_MS;
 	k->spec.timeout_ms = TIMEOUT_MS;
 	parse(argc, argv, k);
 	sigaction(SIGTERM, &sa, NULL);

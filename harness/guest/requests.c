@@ -9,8 +9,7 @@
 #include "harness/guest/keeper.h"
 #include "harness/trace/varint.h"
 
-#define STALL_MS 30000 /* of a guest, beyond a program's own time limit */
-#define DEATH_MS 500   /* for QEMU to end by itself, once its guest has */
+#define DEATH_MS 500 /* for QEMU to end by itself, once its guest has */
 
 static struct vm_stream *guest(struct vm_keeper *k)
 {
@@ -149,7 +148,7 @@ void vm_keeper_forget(struct vm_keeper *k, int client)
 
 long long vm_keeper_patience(const struct vm_keeper *k)
 {
-	return STALL_MS + (k->kept ? (long long)k->kept->timeout_ms : 0);
+	return k->stall_ms + (k->kept ? (long long)k->kept->timeout_ms : 0);
 }
 
 void vm_keeper_free_requests(struct vm_keeper *k)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "harness/target/command.h"
 #include "harness/target/stream.h"
@@ -118,7 +119,9 @@ static int connect_or_start(struct vm_target *t, const struct message *m)
 	int error;
 
 	snprintf(path, sizeof(path), "%s/socket", c->dir);
-	error = connect ? vm_process_connect(&t->process, path, KEEPER_CONNECT_MS)
+	/* Where its folder is, one is about to start, maybe again. */
+	error = connect ? vm_process_connect(&t->process, path,
+					     access(c->dir, F_OK) ? 0 : KEEPER_CONNECT_MS)
 			: vm_process_start(&t->process, c->argv);
 	if (error)
 		return SAY(m, "target: cannot %s %s: %s", connect ? "connect to" : "start",
