@@ -1,25 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A guest from an image: VMAFUZZ_TEST_IMAGE, or the newest debian-6.12 in the cache of kernels.
+# A guest from an image (tests/guest_image.sh): what is wrong is said, and a slice of conformance.
 set -euo pipefail
 
 build=$(readlink -f "${1:?usage: test_guest.sh BUILD-FOLDER}")
 source_dir=${VM_SOURCE_DIR:-$(dirname "$(dirname "$(dirname "$(readlink -f "$0")")")")}
 vmafuzz=$build/vmafuzz
-cache=${VMAFUZZ_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vmafuzz}
 corpus=$source_dir/corpus/conformance
 failures=0
 
-skip() {
-	echo "skipped: $*"
-	exit 77
-}
-
-[ -x "$build/vmafuzz-keeper" ] || skip "vmafuzz-keeper is not built"
-command -v qemu-system-x86_64 >/dev/null || skip "there is no qemu-system-x86_64 (qemu-system-x86)"
-image=${VMAFUZZ_TEST_IMAGE:-$(find "$cache"/kernels/debian-6.12* -name 'vmlinuz*' -size +1M 2>/dev/null |
-	sort -V | tail -n 1)}
-[ -n "$image" ] || skip "no kernel image: run vmafuzz kernel fetch debian:6.12, or set VMAFUZZ_TEST_IMAGE"
+# shellcheck source=tests/guest_image.sh
+. "$source_dir/tests/guest_image.sh"
 
 work=$(mktemp -d)
 # Guests have their folders here, so that those of others are not taken for ours.
