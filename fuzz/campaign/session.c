@@ -7,8 +7,8 @@
 
 #include "fuzz/campaign/corpus.h"
 #include "fuzz/campaign/crash.h"
-#include "fuzz/campaign/guests.h"
 #include "fuzz/campaign/folder.h"
+#include "fuzz/campaign/guests.h"
 #include "fuzz/campaign/in_flight.h"
 #include "fuzz/campaign/prepare.h"
 #include "fuzz/campaign/session_state.h"
