@@ -73,11 +73,42 @@ int vm_private_dir_make(char path[VM_PRIVATE_DIR_MAX], char *err, size_t errlen)
 	return -1;
 }
 
+/*
+ * Open the lock, and lock it. A new one is locked before it has its name: whoever sweeps must never
+ * see it free. -1 with errno.
+ */
+static int lock_it(const char *path)
+{
+	char lock[VM_PRIVATE_DIR_MAX + 8], fresh[VM_PRIVATE_DIR_MAX + 24];
+	int fd, error;
+
+	snprintf(lock, sizeof(lock), "%s/lock", path);
+	snprintf(fresh, sizeof(fresh), "%s/lock.%d", path, (int)getpid());
+	fd = open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB))
+		return fd;
+	if (fd >= 0 || errno != ENOENT) {
+		error = errno;
+		if (fd >= 0)
+			close(fd);
+		errno = error;
+		return -1;
+	}
+	fd = open(fresh, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -1;
+	error = flock(fd, LOCK_EX | LOCK_NB) || link(fresh, lock) ? errno : 0;
+	unlink(fresh);
+	if (!error)
+		return fd;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
 int vm_private_dir_hold(const char *path, char *err, size_t errlen)
 {
-	char lock[VM_PRIVATE_DIR_MAX + 8];
 	struct stat st;
-	int fd;
 
 	/* That of a keeper before us may have been removed. */
 	if ((mkdir(path, 0700) && errno != EEXIST) || lstat(path, &st)) {
@@ -88,13 +119,9 @@ int vm_private_dir_hold(const char *path, char *err, size_t errlen)
 		snprintf(err, errlen, "%s is not a folder that is ours alone", path);
 		return -1;
 	}
-	snprintf(lock, sizeof(lock), "%s/lock", path);
-	fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB))
+	if (lock_it(path) >= 0)
 		return 0; /* open until the process ends */
-	snprintf(err, errlen, "cannot lock %s: %s", lock, strerror(errno));
-	if (fd >= 0)
-		close(fd);
+	snprintf(err, errlen, "cannot lock %s/lock: %s", path, strerror(errno));
 	return -1;
 }
 
