@@ -256,7 +256,7 @@ static void test_campaign(void **state)
 	assert_false(exists(finding("out/findings", "executor-ended", "program.vma")));
 }
 
-/* Engines that share a guest: its death is blamed on the program that was run, by its engine. */
+/* Several engines with their guests, which see the same. */
 static void test_jobs(void **state)
 {
 	(void)state;
