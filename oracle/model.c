@@ -78,16 +78,18 @@ static uint64_t invent(const struct vm_model *m, const struct vm_outcome *o)
 	uint64_t top = limit ? limit : m->info.layout.task_size - m->info.layout.task_size / 8;
 	uint64_t page = m->info.layout.page_size, gap = VM_STACK_GAP_PAGES * page;
 
+	uint64_t mask = (o->align ? o->align : page) - 1;
+
 	top &= ~(page - 1);
 	for (uint32_t i = m->state.n; i-- > 0;) {
 		const struct vm_area *a = &m->state.area[i];
 
-		if (a->end <= top && top - a->end >= len)
-			return top - len;
+		if (a->end <= top && top - a->end >= len && ((top - len) & ~mask) >= a->end)
+			return (top - len) & ~mask;
 		if (a->start < top)
 			top = a->start - (vm_area_grows(a) == VM_NO ? 0 : gap);
 	}
-	return top >= len ? top - len : 0;
+	return top >= len ? (top - len) & ~mask : 0;
 }
 
 /* A child begins or ends; false if the executor would make no such call. */

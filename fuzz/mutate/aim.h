@@ -84,8 +84,8 @@ void vm_aim_mremap(struct vm_mutator *m, struct vm_call *call);
 
 /* ---- aim_memory.c ---- */
 
-/* Now and then, make of an aimed call one that makes, or meets, rarer memory: droppable, or
- * such that grows down when it is touched below. */
+/* Now and then, make of an aimed call one that makes, or meets, rarer memory: droppable,
+ * such that grows down when it is touched below, huge pages. */
 void vm_aim_memory(struct vm_mutator *m, struct vm_call *call);
 
 /* ---- aim.c ---- */

@@ -24,6 +24,7 @@ struct child {
 	bool full_text;
 	bool sealed;	 /* an mseal has succeeded */
 	bool joined;	 /* a forked child has ended, and the next call is the `end` that says so */
+	uint64_t huge;	 /* bytes of the largest pages that may have been mapped (MAP_HUGETLB) */
 	bool locks;	 /* something may have been locked */
 	bool cover;	 /* kcov traces this process */
 	bool compares;	 /* ... what is compared, not where it goes */
@@ -84,6 +85,32 @@ static void trace_end(struct child *c)
 {
 	if (c->cover)
 		c->traced = vm_kcov_count(&c->ex->kcov, traced_as(c));
+}
+
+/*
+ * vm_call_withheld(), and what only run time tells: lengths that mremap rounds up to huge pages, if
+ * there may be some; default huge pages of another size than the rest takes them to be; and more of
+ * a pool than a program needs, since others need it too.
+ */
+static enum vm_withheld may_not(struct child *c, const struct vm_syscall *sc)
+{
+	const struct vm_target_info *info = &c->ex->info;
+	struct vm_syscall wide = *sc;
+	enum vm_withheld narrow = vm_call_withheld(sc, &info->layout, info->guard, info->nguard);
+	bool huge = sc->op == VM_OP_MMAP && sc->arg[3] & MAP_HUGETLB &&
+		    info->features & (VM_HAS_HUGE_2MB | VM_HAS_HUGE_1GB | VM_HAS_HUGE_DEFAULT);
+
+	if (huge && !VM_MAP_HUGE_CODE(sc->arg[3]) && !(info->features & VM_HAS_HUGE_DEFAULT))
+		return VM_WITHHELD_GUARD;
+	if (huge && info->features & VM_HAS_HUGE_POOL && sc->arg[1] > VM_LOCK_MAX)
+		return VM_WITHHELD_MEMORY;
+	if (huge && c->huge < info->layout.pud_size)
+		c->huge = VM_MAP_HUGE_CODE(sc->arg[3]) == 30 ? info->layout.pud_size
+							     : info->layout.pmd_size;
+	for (int i = 1; c->huge && sc->op == VM_OP_MREMAP && i <= 2; i++)
+		if (sc->arg[i] < info->layout.task_size)
+			wide.arg[i] = (sc->arg[i] + c->huge - 1) & ~(c->huge - 1);
+	return narrow ? narrow : vm_call_withheld(&wide, &info->layout, info->guard, info->nguard);
 }
 
 /* What was written so far is the parent's, whatever becomes of this process. */
@@ -417,7 +444,7 @@ static void run_call(struct child *c, unsigned int i)
 	struct vm_event e;
 
 	begin_call(c, i, &e);
-	withheld = vm_call_withheld(&e.sc, &info->layout, info->guard, info->nguard);
+	withheld = may_not(c, &e.sc);
 	if (!withheld && vm_call_harmful(&e.sc, &info->layout, info->cap_effective))
 		withheld = VM_WITHHELD_PRIVILEGE;
 	if (withheld) {

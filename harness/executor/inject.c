@@ -298,6 +298,8 @@ bool vm_inject_before(const struct vm_executor *ex, struct vm_event *e)
 		return lock_ignored(e);
 	case VM_INJECT_SIZE_KEPT:
 		return size_kept(e);
+	case VM_INJECT_HUGE_UNRESERVED:
+		return vm_inject_memory_before(ex, e);
 	default:
 		return vm_inject_advice_before(ex, e);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Faults of memory that is not like other memory: what grows down. */
+/* Faults of memory that is not like other memory: what grows down, huge pages. */
 #include <signal.h>
 #include <sys/mman.h>
 
@@ -42,6 +42,19 @@ static void stack_gap_ignored(const struct vm_executor *ex, struct vm_event *e)
 		e->sigaddr = 0;
 		vm_run_touch(ex, e, (uint64_t)e->result);
 	}
+}
+
+bool vm_inject_memory_before(const struct vm_executor *ex, struct vm_event *e)
+{
+	struct vm_syscall sc = e->sc;
+
+	if (ex->opt.inject != VM_INJECT_HUGE_UNRESERVED || sc.op != VM_OP_MMAP ||
+	    !(sc.arg[3] & MAP_HUGETLB))
+		return false;
+	sc.arg[3] |= MAP_NORESERVE;
+	e->status = VM_STATUS_DONE;
+	e->result = vm_run_syscall(&sc);
+	return true;
 }
 
 void vm_inject_memory_after(const struct vm_executor *ex, struct vm_event *e)

@@ -59,6 +59,7 @@ static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
 					  "what grows down grows to anything that it meets" },
 	[VM_INJECT_LIMITS_IGNORED] = { "limits-ignored",
 				       "the limits of a preamble hold nothing up" },
+	[VM_INJECT_HUGE_UNRESERVED] = { "huge-unreserved", "MAP_HUGETLB reserves no huge pages" },
 };
 
 const struct vm_inject_desc *vm_inject_desc(size_t fault)

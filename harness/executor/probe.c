@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The features of the kernel. A probe runs in a child of its own, which ends with 0 for yes. */
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -177,6 +178,66 @@ static int ignores_rlimit_data(struct vm_executor *ex)
 	return setrlimit(RLIMIT_DATA, &limit) || !map_pages(ex, 1);
 }
 
+/* Map huge pages of the size code, without asking for any; the length that came of it, or 0. */
+static uint64_t map_huge(const struct vm_executor *ex, uint64_t code)
+{
+	const struct vm_layout *l = &ex->info.layout;
+	void *want = (void *)(uintptr_t)l->arena_base;
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_HUGETLB | MAP_NORESERVE |
+		    (int)(code << 26);
+	unsigned char vector[1];
+
+	if (mmap(want, l->page_size, PROT_NONE, flags, -1, 0) == MAP_FAILED)
+		return 0;
+	if (mincore((char *)want + l->pud_size - l->page_size, l->page_size, vector) == 0)
+		return l->pud_size;
+	return mincore((char *)want + l->pmd_size - l->page_size, l->page_size, vector)
+		       ? 1
+		       : l->pmd_size;
+}
+
+static int has_huge_default(struct vm_executor *ex)
+{
+	return map_huge(ex, 0) != 2ul << 20;
+}
+
+static int has_huge_2mb(struct vm_executor *ex)
+{
+	return map_huge(ex, 21) != 2ul << 20;
+}
+
+static int has_huge_1gb(struct vm_executor *ex)
+{
+	return map_huge(ex, 30) != 1ul << 30;
+}
+
+/* No number that can be read says that there are none, nor can be made when asked for. */
+static int has_huge_pool(struct vm_executor *ex)
+{
+	static const char *const numbers[] = {
+		"/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages",
+		"/sys/kernel/mm/hugepages/hugepages-2048kB/nr_overcommit_hugepages",
+		"/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages",
+		"/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_overcommit_hugepages",
+		"/proc/sys/vm/nr_hugepages",
+		"/proc/sys/vm/nr_overcommit_hugepages",
+	};
+	unsigned int none = 0;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		int fd = open(numbers[i], O_RDONLY | O_CLOEXEC);
+		char digit = '0';
+
+		if (fd < 0)
+			continue;
+		if (read(fd, &digit, 1) == 1 && digit != '0')
+			return 0;
+		none++;
+		close(fd);
+	}
+	return none >= (ex->info.features & VM_HAS_HUGE_1GB ? 4u : 2u);
+}
+
 static int has_sysv_shm(struct vm_executor *ex)
 {
 	(void)ex;
@@ -240,6 +301,10 @@ void vm_probe_all(struct vm_executor *ex)
 	probe(ex, lacks_mdwe, VM_LACKS_MDWE);
 	probe(ex, lacks_droppable, VM_LACKS_DROPPABLE);
 	probe(ex, has_pku, VM_HAS_PKU);
+	probe(ex, has_huge_default, VM_HAS_HUGE_DEFAULT);
+	probe(ex, has_huge_2mb, VM_HAS_HUGE_2MB);
+	probe(ex, has_huge_1gb, VM_HAS_HUGE_1GB);
+	probe(ex, has_huge_pool, VM_HAS_HUGE_POOL);
 	probe(ex, has_sysv_shm, VM_HAS_SYSV_SHM);
 	probe(ex, has_swapin, VM_HAS_MADV_SWAPIN);
 	probe(ex, has_fail_nth, VM_HAS_FAIL_NTH);

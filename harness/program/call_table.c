@@ -24,6 +24,9 @@ static const struct vm_word mmap_words[] = {
 	{ "locked", MAP_LOCKED },
 	{ "droppable", VM_MAP_DROPPABLE },
 	{ "growsdown", MAP_GROWSDOWN },
+	{ "hugetlb", MAP_HUGETLB },
+	{ "huge2mb", 21u << 26 },
+	{ "huge1gb", 30u << 26 },
 	{ NULL, 0 },
 };
 
@@ -132,9 +135,9 @@ static const struct vm_word mdwe_words[] = {
 static const struct vm_word no_words[] = { { NULL, 0 } };
 
 /*
- * All bits but those that no rule says enough about: huge pages that may not be there, and DAX.
+ * All bits but DAX, of which no rule says enough.
  */
-#define MMAP_LEGAL (UINT32_MAX & ~(uint32_t)(MAP_HUGETLB | MAP_SYNC))
+#define MMAP_LEGAL (UINT32_MAX & ~(uint32_t)MAP_SYNC)
 
 static uint64_t page_up(uint64_t value, const struct vm_layout *layout)
 {
@@ -162,6 +165,17 @@ static struct vm_range flat_range(uint64_t start, uint64_t len)
 	return (struct vm_range){ start, start + len };
 }
 
+uint64_t vm_mmap_length(const struct vm_syscall *sc, const struct vm_layout *layout)
+{
+	uint64_t code = VM_MAP_HUGE_CODE(sc->arg[3]);
+	uint64_t size = code ? 1ull << code : layout->pmd_size;
+
+	if ((sc->arg[3] & (MAP_HUGETLB | MAP_ANONYMOUS)) != (MAP_HUGETLB | MAP_ANONYMOUS) ||
+	    size < layout->page_size)
+		size = layout->page_size;
+	return (sc->arg[1] + size - 1) & ~(size - 1);
+}
+
 /*
  * Only MAP_FIXED maps over what is there: without it get_unmapped_area() picks a hole, and with
  * MAP_FIXED_NOREPLACE (which wins over MAP_FIXED) do_mmap() says EEXIST. Empty when do_mmap() or
@@ -171,7 +185,7 @@ static struct vm_range flat_range(uint64_t start, uint64_t len)
 static void mmap_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
 			   struct vm_range range[2])
 {
-	uint64_t addr = sc->arg[0], len = page_up(sc->arg[1], layout), flags = sc->arg[3];
+	uint64_t addr = sc->arg[0], len = vm_mmap_length(sc, layout), flags = sc->arg[3];
 
 	if (!(flags & MAP_FIXED) || (flags & MAP_FIXED_NOREPLACE) || !page_aligned(addr, layout))
 		return;

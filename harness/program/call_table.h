@@ -37,6 +37,9 @@ enum vm_arg_kind {
 /* MAP_DROPPABLE of <linux/mman.h>, a type in place of MAP_PRIVATE; older headers lack it. */
 #define VM_MAP_DROPPABLE 8u
 
+/* The size of MAP_HUGETLB's pages: 1 << code; 0: the kernel's default. */
+#define VM_MAP_HUGE_CODE(flags) ((flags) >> 26 & 0x3f)
+
 struct vm_word {
 	const char *name;
 	uint32_t bits; /* VM_ARG_CHOICE: the value */
@@ -91,6 +94,12 @@ const char *vm_choice_name(const struct vm_arg_desc *desc, uint64_t value);
 
 /* The row of an opcode; op must be below VM_OP_COUNT. */
 const struct vm_call_desc *vm_call_desc(uint8_t op);
+
+/*
+ * The bytes that mmap maps: the length in whole pages, of MAP_HUGETLB in huge ones (the default
+ * ones are taken to be PMD_SIZE). Wraps to 0 near 2^64.
+ */
+uint64_t vm_mmap_length(const struct vm_syscall *sc, const struct vm_layout *layout);
 
 /* Is it an access of a program to its memory, and no system call? */
 static inline bool vm_call_is_touch(uint8_t op)

@@ -329,7 +329,7 @@ struct vm_script {
 
 struct vm_parse_error {
 	unsigned int line, column; /* from 1 */
-	char message[160];	   /* what was expected, and what was found */
+	char message[200];	   /* what was expected, and what was found */
 };
 
 /* Parse .vma text. 0, or -1 with *err filled in. */

@@ -49,6 +49,12 @@
 #define VM_HAS_MADV_GUARD     (1ull << 27) /* guard_install, guard_remove */
 #define VM_HAS_MADV_SWAPIN    (1ull << 28) /* willneed of anonymous memory (CONFIG_SWAP) */
 /* Probes of behaviour (oracle/profiles/): run once, in a child, when the executor starts. */
+/* Huge pages (MAP_HUGETLB): which sizes there are, not how many pages. */
+#define VM_HAS_HUGE_2MB	    (1ull << 29)
+#define VM_HAS_HUGE_1GB	    (1ull << 30)
+#define VM_HAS_HUGE_DEFAULT (1ull << 31) /* the default size is 2 MiB */
+#define VM_HAS_HUGE_POOL    (1ull << 32) /* ... and there may be some */
+
 #define VM_PROBED_BEHAVIOUR (1ull << 16) /* the bits below mean something */
 #define VM_PROBE_DEST_KEPT                                                                         \
 	(1ull << 17)			 /* fixed growth over a boundary, EFAULT: destination kept \

@@ -73,6 +73,9 @@ static struct vm_area unknown_piece(struct vm_judge *j, const struct vm_vma *v, 
 				 .name = VM_NAME_UNKNOWN,
 				 .flags_maybe = VM_TRACKED_FLAGS };
 
+	/* huge pages are of a file */
+	if (!v->inode || !j->before->process.huge)
+		piece.flags_maybe &= ~VM_BIT(VM_FLAG_HT);
 	if (!v->inode)
 		piece.off = start; /* as of memory that grows down: see effect.c */
 	if (piece.object == VM_NO_OBJECT || !v->inode)
@@ -229,7 +232,8 @@ void vm_begin(struct vm_judge *j, const struct vm_event *start)
 			.anon = VM_NO_OBJECT,
 			.flags = v->kind == VM_KIND_STACK ? VM_BIT(VM_FLAG_GD) : 0,
 			/* locks are not inherited: mm_init(), dup_mmap() */
-			.flags_maybe = VM_TRACKED_FLAGS & ~(VM_LOCK_FLAGS | VM_BIT(VM_FLAG_GD)),
+			.flags_maybe = VM_TRACKED_FLAGS &
+				       ~(VM_LOCK_FLAGS | VM_BIT(VM_FLAG_GD) | VM_BIT(VM_FLAG_HT)),
 			.prot = v->mode & (VM_MODE_R | VM_MODE_W | VM_MODE_X),
 			.shared = !!(v->mode & VM_MODE_S),
 			.sealed = VM_MAYBE,

@@ -128,7 +128,8 @@ void vm_check_contents(struct vm_judge *j, const struct vm_snapshot *snap)
 		const struct vm_area *a = &s->area[i];
 		uint64_t at = a->start;
 
-		if (a->own)
+		/* whether huge pages can be had, and keep their bytes, is the pool's matter */
+		if (a->own || vm_area_huge(a) != VM_NO)
 			continue;
 		while (p < snap->npage && snap->page[p].addr < a->start)
 			p++;

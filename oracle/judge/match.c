@@ -19,7 +19,7 @@ static bool chosen_fits(const struct vm_judge *j, const struct vm_outcome *o, ui
 
 	if (below && (addr < 1u << 30 || addr + o->len > below))
 		return false;
-	return addr % l->page_size == 0 && o->len <= l->task_size &&
+	return addr % (o->align ? o->align : l->page_size) == 0 && o->len <= l->task_size &&
 	       addr <= l->task_size - o->len && addr >= j->info->mmap_min_addr &&
 	       vm_state_clear(j->before, addr, addr + o->len, gap) != VM_NO;
 }
@@ -126,8 +126,9 @@ struct vm_range vm_result_range(const struct vm_judge *j)
 	if (e->kind != VM_EVENT_CALL || e->status != VM_STATUS_DONE || e->result <= 0 ||
 	    !vm_call_desc(e->sc.op)->returns_addr)
 		return r;
-	len = e->sc.op == VM_OP_SHMAT ? VM_OBJECT_PAGES * page
-				      : e->sc.arg[e->sc.op == VM_OP_MREMAP ? 2 : 1];
+	len = e->sc.op == VM_OP_MMAP	? vm_mmap_length(&e->sc, &j->info->layout)
+	      : e->sc.op == VM_OP_SHMAT ? VM_OBJECT_PAGES * page
+					: e->sc.arg[e->sc.op == VM_OP_MREMAP ? 2 : 1];
 	r.start = (uint64_t)e->result;
 	r.end = r.start + ((len + page - 1) & ~(page - 1));
 	return r;

@@ -182,7 +182,8 @@ void vm_title_of_result(const struct vm_judge *j, const struct vm_outcomes *outs
 		snprintf(title, VM_TITLE_MAX, "%s: seal ignored, success instead of %s (%s)",
 			 call_name(j), wanted, cause);
 	else if (!strcmp(seen, wanted) && j->e->status == VM_STATUS_DONE)
-		snprintf(title, VM_TITLE_MAX, "%s: wrong value returned", call_name(j));
+		snprintf(title, VM_TITLE_MAX, "%s: wrong value returned%s%s%s", call_name(j),
+			 bug ? " (" : "", bug ? bug->cause : "", bug ? ")" : "");
 	else if (!strcmp(seen, wanted))
 		snprintf(title, VM_TITLE_MAX, "%s: %s at the wrong page or with the wrong code",
 			 call_name(j), seen);

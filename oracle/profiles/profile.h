@@ -25,6 +25,7 @@ struct vm_profile {
 	bool process_madvise_nice; /* process_madvise needs CAP_SYS_NICE, of oneself too */
 	bool process_madvise_own; /* 6.13: process_madvise of oneself takes any advice, checked late
 				   */
+	bool huge_area_generic;	  /* 6.13: huge pages are placed as others are: hints rounded up */
 };
 
 /* Does the kernel have guard pages: by its version, or by what was probed? */

@@ -13,6 +13,8 @@ static const struct vm_cause nothing = { .text = "nothing left of the heap to sh
 static const struct vm_cause sealed = { .text = "sealed page above the new break",
 					.basis = SYS_BRK ": do_vmi_align_munmap(); mseal.rst",
 					.seal = true };
+static const struct vm_cause in_huge_page = { .text = "split inside a huge page",
+					      .basis = "mm/hugetlb.c hugetlb_vm_op_split()" };
 static const struct vm_cause beyond = { .text = "range ends beyond TASK_SIZE",
 					.basis = "mm/mmap.c check_brk_limits()" };
 static const struct vm_cause in_the_way = { .text = "a mapping is in the way",
@@ -59,6 +61,9 @@ static void shrink(struct vm_rule *r, uint64_t from, uint64_t to, int64_t now)
 		return;
 	r->done.step[r->done.n++] = split;
 	if (vm_refuses(r, vm_state_sealed(r->s, to, from), now, &sealed))
+		return;
+	if (vm_refuses(r, vm_state_in_huge_page(r->s, to), now, &in_huge_page) ||
+	    vm_refuses(r, vm_state_in_huge_page(r->s, from), now, &in_huge_page))
 		return;
 	r->done.n--;
 	vm_does(r, &step);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "oracle/rules/rule.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 
 #define CAP_SYS_RAWIO_BIT 17
@@ -144,4 +145,31 @@ uint8_t vm_mode_of_prot(uint64_t prot)
 {
 	return (prot & PROT_READ ? VM_MODE_R : 0) | (prot & PROT_WRITE ? VM_MODE_W : 0) |
 	       (prot & PROT_EXEC ? VM_MODE_X : 0);
+}
+
+enum vm_tri vm_huge_to_be_had(const struct vm_rule *r)
+{
+	return r->info->features & VM_HAS_HUGE_POOL ? VM_MAYBE : VM_NO;
+}
+
+enum vm_tri vm_huge_missing(const struct vm_rule *r, const struct vm_area *a)
+{
+	enum vm_tri huge = vm_area_huge(a);
+
+	return huge == VM_YES && vm_huge_to_be_had(r) == VM_MAYBE ? VM_MAYBE : huge;
+}
+
+bool vm_gather_fails(struct vm_rule *r, uint64_t start, uint64_t end, const struct vm_cause *sealed,
+		     const struct vm_cause *in_huge_page)
+{
+	const struct vm_area *first = vm_state_at(r->s, start);
+	enum vm_tri cut = vm_state_in_huge_page(r->s, start);
+
+	/* the VMA that the range begins in comes first, its seal before its pages */
+	if (cut != VM_NO &&
+	    (vm_fails(r, first->sealed, EPERM, sealed) || vm_fails(r, cut, EINVAL, in_huge_page)))
+		return true;
+	return vm_fails_split(r, vm_state_sealed(r->s, start, end), EPERM, sealed, start, end) ||
+	       vm_fails_split(r, vm_state_in_huge_page(r->s, end), EINVAL, in_huge_page, start,
+			      start);
 }

@@ -37,6 +37,10 @@ static const struct vm_cause sealed = {
 static const struct vm_cause map_count = { .text = "too many mappings",
 					   .basis = "mm/vma.c __split_vma(): ENOMEM made EAGAIN",
 					   .resource = true };
+static const struct vm_cause in_huge_page = { .text = "split inside a huge page",
+					      .basis = "mm/hugetlb.c hugetlb_vm_op_split()" };
+static const struct vm_cause no_huge_page = { .text = "no huge page to be had",
+					      .basis = "mm/hugetlb.c hugetlb_no_page(): SIGBUS" };
 static const struct vm_cause no_right = { .text = "protection does not allow it",
 					  .basis = "mm/gup.c check_vma_flags()" };
 static const struct vm_cause key = { .text = "protection key does not allow it",
@@ -110,6 +114,20 @@ static void done_up_to(struct vm_rule *r, const struct vm_step *step, uint64_t e
 	r->what = "partly applied";
 }
 
+/* A VMA whose flags are what they are to be is not split, nor one that the advice ignores. */
+static bool cannot_split(struct vm_rule *r, int32_t advice, const struct vm_area *a, uint64_t start,
+			 uint64_t end)
+{
+	struct vm_step step = vm_advice_step(advice, start);
+	uint64_t touched = step.flags | step.clear;
+
+	if (vm_area_huge(a) == VM_NO || step.ksm_only ||
+	    (!(a->flags_maybe & touched) && (a->flags & touched) == step.flags))
+		return false;
+	return vm_fails(r, vm_state_in_huge_page(r->s, start), EINVAL, &in_huge_page) ||
+	       vm_fails(r, vm_state_in_huge_page(r->s, end), EINVAL, &in_huge_page);
+}
+
 /* One VMA, from area `first` up to `next`. Returns true if the rule must stop. */
 static bool visit(struct vm_rule *r, int32_t advice, const struct vm_area *a, uint64_t start,
 		  uint64_t end)
@@ -117,7 +135,9 @@ static bool visit(struct vm_rule *r, int32_t advice, const struct vm_area *a, ui
 	if (vm_fails(r, seal_refuses(r, a, advice), EPERM, &sealed) ||
 	    vm_advice_refused(r, advice, a, start, end))
 		return true;
-	return vm_advice_is_flags(advice) && vm_fails(r, vm_over_map_count(r), EAGAIN, &map_count);
+	return vm_advice_is_flags(advice) &&
+	       (vm_fails(r, vm_over_map_count(r), EAGAIN, &map_count) ||
+		cannot_split(r, advice, a, start, end));
 }
 
 /*
@@ -195,7 +215,8 @@ static void populate(struct vm_rule *r, int32_t advice, uint64_t start, uint64_t
 		}
 		if (vm_fails(r, vm_is(!(a->prot & right)), EINVAL, &no_right) ||
 		    vm_fails(r, vm_area_key_denies(r, a, right == VM_MODE_W), EINVAL, &key) ||
-		    vm_fails(r, a->guard, EFAULT, &guarded))
+		    vm_fails(r, a->guard, EFAULT, &guarded) ||
+		    vm_fails(r, vm_huge_missing(r, a), EFAULT, &no_huge_page))
 			return;
 		if (vm_object_past_end(&r->objects->object[a->object], a->off + (at - a->start)) ==
 		    VM_MAYBE)

@@ -48,7 +48,8 @@ static bool dontneed_refused(struct vm_rule *r, int32_t advice, const struct vm_
 	if (advice == MADV_DONTNEED &&
 	    vm_fails(r, has_flags(a, VM_BIT(VM_FLAG_LO)), EINVAL, &locked))
 		return true;
-	return start & (r->info->layout.pmd_size - 1) && vm_fails(r, huge, EINVAL, &huge_unaligned);
+	return vm_fails(r, huge == VM_NO ? VM_NO : vm_state_in_huge_page(r->s, start), EINVAL,
+			&huge_unaligned);
 }
 
 /* vfs_fallocate(FALLOC_FL_PUNCH_HOLE) of the object at [off, off + len). */
@@ -198,5 +199,5 @@ uint64_t vm_advice_end(const struct vm_rule *r, int32_t advice, const struct vm_
 
 	if (!drops || has_flags(a, VM_BIT(VM_FLAG_HT)) != VM_YES)
 		return end;
-	return end & ~(r->info->layout.pmd_size - 1);
+	return end & ~(a->huge ? ((uint64_t)1 << a->huge) - 1 : r->info->layout.pmd_size - 1);
 }

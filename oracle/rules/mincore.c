@@ -63,8 +63,8 @@ static enum vm_tri resident(const struct vm_rule *r, const struct vm_area *a, ui
 
 	if (x->size != UINT64_MAX && off >= vm_page_align(r, x->size))
 		return VM_NO;
-	if (a->flags & VM_BIT(VM_FLAG_HT) || a->flags_maybe & VM_BIT(VM_FLAG_HT))
-		return VM_MAYBE;
+	if (vm_area_huge(a) != VM_NO)
+		return vm_huge_missing(r, a) == VM_YES ? VM_NO : VM_MAYBE;
 	if (r->seen && was_present(r->seen, addr))
 		return stays ? VM_YES : VM_MAYBE;
 	if (r->seen && private)

@@ -26,6 +26,8 @@ static const struct vm_cause no_access = {
 	.text = "memory that cannot be accessed",
 	.basis = "mm/gup.c populate_vma_page_range(); __mlock_posix_error_return()"
 };
+static const struct vm_cause no_huge_page = { .text = "no huge page to be had",
+					      .basis = "mm/hugetlb.c hugetlb_no_page(): SIGBUS" };
 static const struct vm_cause past_end = { .text = "page lies past the end of its object",
 					  .basis = "mm/gup.c __get_user_pages(): SIGBUS" };
 
@@ -136,6 +138,9 @@ static bool populate_area(struct vm_rule *r, const struct request *q, const stru
 	if (key_denies(r, a) != VM_NO && fails_at(r, q, low, key_denies(r, a), &no_access))
 		return true;
 	if (a->guard != VM_NO && fails_at(r, q, low, a->guard, &guarded))
+		return true;
+	if (vm_huge_missing(r, a) != VM_NO &&
+	    fails_at(r, q, low, vm_huge_missing(r, a), &no_huge_page))
 		return true;
 	cause = unreachable(r, a, high - page);
 	if (!cause)

@@ -55,6 +55,26 @@ static const struct vm_cause memlock = { .text = "RLIMIT_MEMLOCK",
 					 .resource = true };
 static const struct vm_cause bad_type = { .text = "neither MAP_SHARED nor MAP_PRIVATE",
 					  .basis = "mm/mmap.c do_mmap()" };
+static const struct vm_cause in_huge_page = { .text = "split inside a huge page",
+					      .basis = "mm/hugetlb.c hugetlb_vm_op_split()" };
+static const struct vm_cause not_huge_file = { .text = "MAP_HUGETLB of a file without huge pages",
+					       .basis = "mm/mmap.c ksys_mmap_pgoff()" };
+static const struct vm_cause huge_size = { .text = "huge pages of a size that there is not",
+					   .basis = "mm/mmap.c ksys_mmap_pgoff(): "
+						    "hstate_sizelog()" };
+static const struct vm_cause huge_unaligned = {
+	.text = "address not aligned to huge pages",
+	.basis = "arch/x86/mm/hugetlbpage.c, fs/hugetlbfs/inode.c hugetlb_get_unmapped_area()"
+};
+static const struct vm_cause huge_offset = {
+	.text = "offset not aligned to huge pages",
+	.basis = "fs/hugetlbfs/inode.c hugetlbfs_file_mmap(), after vms_clean_up_area()"
+};
+static const struct vm_cause no_huge_pages = {
+	.text = "no huge pages to reserve",
+	.basis = "mm/hugetlb.c hugetlb_reserve_pages(), after vms_clean_up_area()",
+	.resource = true
+};
 static const struct vm_cause droppable_locked = { .text = "MAP_DROPPABLE and MAP_LOCKED",
 						  .basis = "mm/mmap.c do_mmap()" };
 static const struct vm_cause grows_shared = {
@@ -105,6 +125,12 @@ static const struct vm_cause no_vma = {
 #define LOW_START 0x40000000u
 #define LOW_END	  0x80000000u
 
+/* Of MAP_HUGETLB: the size of a page. */
+static uint64_t huge_bytes(const struct vm_map_request *q)
+{
+	return (uint64_t)1 << q->huge;
+}
+
 /* VM_LOCKED_MASK that is asked for. */
 static uint64_t asked_lock(const struct vm_map_request *q)
 {
@@ -136,12 +162,38 @@ static uint64_t new_flags(const struct vm_rule *r, const struct vm_map_request *
 		flags |= VM_BIT(VM_FLAG_GD);
 	if (q->flags & MAP_STACK && r->info->features & VM_HAS_THP)
 		flags |= VM_BIT(VM_FLAG_NH);
-	if (q->flags & MAP_NORESERVE && r->info->overcommit_memory != 2)
+	if (q->flags & MAP_NORESERVE && (q->huge || r->info->overcommit_memory != 2))
 		flags |= VM_BIT(VM_FLAG_NR);
+	if (q->huge)
+		flags |= VM_BIT(VM_FLAG_HT);
 	if (q->read_only && q->shared)
 		flags &= ~VM_BIT(VM_FLAG_MW);
 	/* __mmap_region(): VM_LOCKED_MASK goes unless vma_supports_mlock() */
-	return is_droppable(q) ? flags : flags | r->s->locks.def_flags | asked_lock(q);
+	return is_droppable(q) || q->huge ? flags : flags | r->s->locks.def_flags | asked_lock(q);
+}
+
+/*
+ * Huge pages are not charged but reserved, whatever the rights. As of shared memory, what was
+ * mapped before is gone when that fails.
+ */
+static bool reserve(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
+{
+	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = q->addr, .end = q->addr + q->len };
+	enum vm_tri unaligned_offset = vm_is(q->offset & (huge_bytes(q) - 1)), none = VM_NO;
+	const struct vm_state *before = r->s;
+
+	if (!(q->flags & MAP_NORESERVE))
+		none = vm_huge_to_be_had(r) == VM_NO ? VM_YES : VM_MAYBE;
+	if (unaligned_offset == VM_NO && none == VM_NO)
+		return false;
+	if (!chosen)
+		vm_does(r, &gap);
+	if (vm_fails(r, unaligned_offset, EINVAL, &huge_offset) ||
+	    vm_fails(r, none, ENOMEM, &no_huge_pages))
+		return true;
+	r->done.n = r->nkept;
+	r->s = before;
+	return false;
 }
 
 /* The old mappings are gone (gap; NULL: there are none) when memory is charged. As vm_fails(). */
@@ -168,6 +220,8 @@ static bool charge(struct vm_rule *r, const struct vm_map_request *q, bool chose
 	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = q->addr, .end = q->addr + q->len };
 	enum vm_tri over;
 
+	if (q->huge)
+		return reserve(r, q, chosen);
 	if (new_vm_flags & VM_BIT(VM_FLAG_NR))
 		return false;
 	if (!q->shared) {
@@ -193,7 +247,8 @@ static bool charge(struct vm_rule *r, const struct vm_map_request *q, bool chose
 
 static bool low_only(const struct vm_rule *r, const struct vm_map_request *q)
 {
-	return q->flags & X86_32BIT && !strcmp(r->info->machine, "x86_64");
+	return q->flags & X86_32BIT && (!q->huge || r->p->huge_area_generic) &&
+	       !strcmp(r->info->machine, "x86_64");
 }
 
 /* As vm_hint_taken() and vm_no_room(), for MAP_32BIT: arch_get_unmapped_area(). */
@@ -229,9 +284,12 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 				.end = chosen ? q->len : q->addr + q->len,
 				.object = q->backing,
 				.attach = q->attach,
-				.off = q->object ? q->offset : 0,
+				.off = q->object || q->huge ? q->offset : 0,
+				.huge = q->huge,
 				.flags = flags | q->key,
-				.maybe = is_droppable(q) ? 0 : r->s->locks.def_maybe & ~flags };
+				.maybe = is_droppable(q) || q->huge
+						 ? 0
+						 : r->s->locks.def_maybe & ~flags };
 	struct vm_step copies = { .kind = VM_STEP_COPY, .chosen = chosen };
 	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = q->addr, .end = q->addr + q->len };
 	bool data = step.prot & VM_MODE_W && !q->shared && !(flags & VM_BIT(VM_FLAG_GD));
@@ -261,6 +319,8 @@ static void map(struct vm_rule *r, const struct vm_map_request *q, bool chosen)
 		if (copies.end)
 			r->done.step[r->done.n++] = copies;
 		vm_succeeds_chosen(r, q->len, low_only(r, q) ? LOW_END : 0);
+		if (q->huge && !r->failed)
+			r->out->o[r->out->n - 1].align = huge_bytes(q);
 	} else {
 		r->done.step[r->done.n++] = gap;
 		vm_starves(r, &no_vma);
@@ -278,17 +338,18 @@ static bool check_type(struct vm_rule *r, const struct vm_map_request *q)
 {
 	uint64_t type = q->flags & MAP_TYPE_BITS, page = r->info->layout.page_size;
 	uint8_t mode = vm_mode_of_prot(q->prot);
+	bool file = q->object || q->huge;
 	/* MAP_SHARED_VALIDATE is for files only, MAP_DROPPABLE for what has none */
 	bool known =
 		type == MAP_SHARED || type == MAP_PRIVATE ||
-		(q->object ? type == MAP_SHARED_VALIDATE_BITS
+		(file ? type == MAP_SHARED_VALIDATE_BITS
 			   : type == VM_MAP_DROPPABLE && !(r->info->features & VM_LACKS_DROPPABLE));
 
-	if (q->object &&
+	if (file &&
 	    vm_fails(r, vm_is(q->offset / page + q->len / page > (uint64_t)INT64_MAX / page),
 		     EOVERFLOW, &file_size))
 		return true;
-	if (q->object && type == MAP_SHARED_VALIDATE_BITS &&
+	if (file && type == MAP_SHARED_VALIDATE_BITS &&
 	    vm_fails(r, vm_is(q->flags & ~(uint64_t)LEGACY), EOPNOTSUPP, &not_legacy))
 		return true;
 	if (q->object && q->shared &&
@@ -298,8 +359,7 @@ static bool check_type(struct vm_rule *r, const struct vm_map_request *q)
 	       vm_fails(r, vm_is(is_droppable(q) && q->flags & MAP_LOCKED), EINVAL,
 			&droppable_locked) ||
 	       vm_fails(r,
-			vm_is(q->flags & MAP_GROWSDOWN &&
-			      (q->object || q->shared || is_droppable(q))),
+			vm_is(q->flags & MAP_GROWSDOWN && (file || q->shared || is_droppable(q))),
 			EINVAL, &grows_shared) ||
 	       vm_fails(r, vm_is(vm_mdwe_refuses(r, mode, mode)), EACCES, &mdwe);
 }
@@ -309,7 +369,8 @@ static void map_fixed(struct vm_rule *r, const struct vm_map_request *q)
 	uint64_t task = r->info->layout.task_size, end = q->addr + q->len;
 
 	/* what the search returns is the address, and taken for its error */
-	if (vm_fails(r, vm_is(vm_result_errno((int64_t)q->addr)), (int)-q->addr, &reads_as_error) ||
+	if (vm_fails(r, vm_is(q->huge && q->addr & (huge_bytes(q) - 1)), EINVAL, &huge_unaligned) ||
+	    vm_fails(r, vm_is(vm_result_errno((int64_t)q->addr)), (int)-q->addr, &reads_as_error) ||
 	    vm_fails(r, vm_is(q->addr > task - q->len), ENOMEM, &beyond) ||
 	    vm_fails(r, vm_is(vm_unaligned(r, q->addr)), EINVAL, &unaligned) ||
 	    vm_fails(r, vm_below_min_addr(r, q->addr), EPERM, &min_addr))
@@ -320,22 +381,44 @@ static void map_fixed(struct vm_rule *r, const struct vm_map_request *q)
 	    vm_fails(r, vm_is(vm_state_any(r->s, q->addr, end)), EEXIST, &exists))
 		return;
 	if (check_lock(r, q) || check_type(r, q) ||
-	    vm_fails_split(r, vm_state_sealed(r->s, q->addr, end), EPERM, &sealed, q->addr, end))
+	    vm_gather_fails(r, q->addr, end, &sealed, &in_huge_page))
 		return;
 	map(r, q, false);
 }
 
+/*
+ * A hint for huge pages is rounded down to one until 6.12, up later. Down to page 0 it is taken
+ * where that is free, and refused then: true.
+ */
+static bool hint_is_page_0(struct vm_rule *r, const struct vm_map_request *q, uint64_t *hint)
+{
+	uint64_t size = huge_bytes(q);
+	bool asked = *hint;
+
+	if (r->p->huge_area_generic)
+		*hint += size - 1;
+	*hint &= ~(size - 1);
+	return asked && !*hint && !r->p->huge_area_generic &&
+	       vm_state_clear(r->s, 0, q->len, vm_stack_gap(r)) == VM_YES &&
+	       vm_fails(r, vm_below_min_addr(r, 0), EPERM, &min_addr);
+}
+
 static void map_chosen(struct vm_rule *r, struct vm_map_request *q)
 {
-	uint64_t min = vm_page_align(r, r->info->hint_min_addr), hint;
+	uint64_t min = vm_page_align(r, r->info->hint_min_addr), hint, room = q->len;
 	enum vm_tri taken, full;
 
 	/* round_hint_to_min() */
 	q->addr &= vm_page_mask(r);
 	hint = q->addr && q->addr < min ? min : q->addr;
+	if (q->huge) {
+		room += huge_bytes(q) - r->info->layout.page_size;
+		if (hint_is_page_0(r, q, &hint))
+			return;
+	}
 	taken = low_only(r, q) ? low_hint_taken(r, hint, q->len)
 			       : vm_hint_taken(r, &hint, q->len, q->backing);
-	full = low_only(r, q) ? low_no_room(r, q->len) : vm_no_room(r, q->len);
+	full = low_only(r, q) ? low_no_room(r, room) : vm_no_room(r, room);
 	if (taken != VM_YES && vm_fails(r, full, ENOMEM, &no_room))
 		return;
 	if (taken != VM_YES && full == VM_MAYBE && vm_fails(r, VM_MAYBE, EPERM, &min_addr))
@@ -354,6 +437,16 @@ void vm_rule_map(struct vm_rule *r, struct vm_map_request *q)
 		map_chosen(r, q);
 }
 
+/* log2 of the page size that MAP_HUGETLB asks for; 0 where there is none of it. */
+static uint8_t huge_log(const struct vm_rule *r, const struct vm_map_request *q)
+{
+	uint64_t features = r->info->features, code = VM_MAP_HUGE_CODE(q->flags);
+
+	if ((!code && features & VM_HAS_HUGE_DEFAULT) || (code == 21 && features & VM_HAS_HUGE_2MB))
+		return 21;
+	return code == 30 && features & VM_HAS_HUGE_1GB ? 30 : 0;
+}
+
 void vm_rule_mmap(struct vm_rule *r)
 {
 	const uint64_t *arg = r->sc->arg;
@@ -363,17 +456,26 @@ void vm_rule_mmap(struct vm_rule *r)
 				    .flags = arg[3],
 				    .object = arg[3] & MAP_ANONYMOUS ? VM_OBJECT_NONE : arg[4],
 				    .offset = arg[5] };
-	uint64_t pages = q.len / r->info->layout.page_size;
+	uint64_t pages;
 	bool no_descriptor = !(q.flags & MAP_ANONYMOUS) && (!q.object || q.object == VM_OBJECT_S0);
 
+	bool of_huge = q.flags & MAP_HUGETLB;
+
+	if (of_huge && !no_descriptor) {
+		q.huge = huge_log(r, &q);
+		q.len = vm_mmap_length(r->sc, &r->info->layout);
+	}
+	pages = q.len / r->info->layout.page_size;
 	q.backing = r->objects->named[q.object];
 	q.read_only = q.object == VM_OBJECT_R0;
 	q.shared = (q.flags & MAP_TYPE_BITS) == MAP_SHARED ||
 		   (q.flags & MAP_TYPE_BITS) == MAP_SHARED_VALIDATE_BITS;
 	if (vm_fails(r, vm_is(vm_unaligned(r, q.offset)), EINVAL, &bad_offset) ||
 	    vm_fails(r, vm_is(no_descriptor), EBADF, &no_file) ||
+	    vm_stops(r, vm_is(of_huge && q.object), EINVAL, &not_huge_file) ||
+	    vm_stops(r, vm_is(of_huge && !no_descriptor && !q.huge), EINVAL, &huge_size) ||
 	    vm_stops(r, vm_is(!arg[1]), EINVAL, &zero_len) ||
-	    vm_stops(r, vm_is(!q.len), ENOMEM, &len_wraps) ||
+	    vm_stops(r, vm_is(!q.len), q.huge ? EINVAL : ENOMEM, &len_wraps) ||
 	    vm_fails(r, vm_is(q.offset / r->info->layout.page_size + pages < pages), EOVERFLOW,
 		     &offset_wraps) ||
 	    vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count))

@@ -41,6 +41,8 @@ static const struct vm_cause commit = { .text = "commit limit",
 static const struct vm_cause map_count = { .text = "too many mappings",
 					   .basis = "mm/vma.c split_vma()",
 					   .resource = true };
+static const struct vm_cause in_huge_page = { .text = "split inside a huge page",
+					      .basis = "mm/hugetlb.c hugetlb_vm_op_split()" };
 static const struct vm_cause rlimit = { .text = "RLIMIT_DATA",
 					.basis = "mm/mprotect.c mprotect_fixup()",
 					.resource = true };
@@ -55,7 +57,7 @@ static enum vm_tri charge_fails(struct vm_rule *r, uint32_t first, uint32_t next
 	uint64_t pages = (high - low) / r->info->layout.page_size, more = pages;
 
 	if (a->shared || a->prot & VM_MODE_W || a->account == VM_YES ||
-	    a->flags & VM_BIT(VM_FLAG_NR))
+	    a->flags & (VM_BIT(VM_FLAG_NR) | VM_BIT(VM_FLAG_HT)))
 		return VM_NO;
 	/* VMAs that may have merged are charged as one */
 	for (; next < r->s->n && r->s->area[next].start == r->s->area[next - 1].end &&
@@ -161,6 +163,16 @@ static enum vm_tri may_not(const struct vm_area *a, uint64_t prot)
 	return vm_is(wanted & ~a->flags);
 }
 
+/* A VMA that has these rights already is not split. */
+static bool cannot_split(struct vm_rule *r, const struct vm_area *a, uint64_t start, uint64_t end)
+{
+	if (a->prot == vm_mode_of_prot(r->sc->arg[2]))
+		return false;
+	return vm_fails(r, vm_state_in_huge_page(r->s, start), EINVAL, &in_huge_page) ||
+	       vm_fails_split(r, vm_state_in_huge_page(r->s, end), EINVAL, &in_huge_page, start,
+			      start);
+}
+
 /*
  * VMAs are changed one at a time: a failure leaves those before it changed (prefix), which
  * mprotect(2) and mseal.rst allow. Only 6.10 and 6.11 looked at all seals first.
@@ -186,7 +198,9 @@ static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 		    (vm_fails(r, data_fails(r, &g, i, next, at, end), ENOMEM, &rlimit) ||
 		     vm_fails(r, charge_fails(r, i, next, at, end), ENOMEM, &commit)))
 			return;
-		if (vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count))
+		if (vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||
+		    cannot_split(r, &s->area[i], at,
+				 s->area[next - 1].end < end ? s->area[next - 1].end : end))
 			return;
 		at = s->area[next - 1].end;
 		protect_up_to(r, &step, at < end ? at : end);

@@ -65,6 +65,16 @@ static const struct vm_cause tail_sealed = { .text = "source tail is sealed",
 					     .basis =
 						     "mm/vma.c vms_gather_munmap_vmas(); mseal.rst",
 					     .seal = true };
+static const struct vm_cause in_huge_page = { .text = "split inside a huge page",
+					      .basis = "mm/hugetlb.c hugetlb_vm_op_split()" };
+static const struct vm_cause huge_unaligned = { .text = "not aligned to huge pages",
+						.basis = "mm/mremap.c mremap() (6.12); "
+							 "align_hugetlb() (6.17)" };
+static const struct vm_cause huge_grows = { .text = "huge pages do not grow",
+					    .basis = "mm/mremap.c mremap() (6.12); "
+						     "align_hugetlb() (6.17)" };
+static const struct vm_cause huge_keep = { .text = "MREMAP_DONTUNMAP of huge pages",
+					   .basis = PREP ": VM_DONTEXPAND" };
 static const struct vm_cause min_addr = { .text = "destination below mmap_min_addr",
 					  .basis = "security_mmap_addr()" };
 static const struct vm_cause no_room = { .text = "no free range is long enough",
@@ -125,6 +135,29 @@ static bool check_source(struct vm_rule *r, const struct remap *m)
 	return vm_fails(r, a->sealed, EPERM, &source_sealed);
 }
 
+/*
+ * Lengths of huge pages are rounded up to them; both addresses must be aligned to them, used or
+ * not. Returns true if the call certainly ends here.
+ */
+static bool align_huge(struct vm_rule *r, struct remap *m)
+{
+	const struct vm_area *a = vm_state_at(r->s, m->addr);
+	uint64_t mask;
+
+	if (!a || vm_area_huge(a) == VM_NO)
+		return false;
+	if (vm_area_huge(a) == VM_MAYBE || !a->huge) {
+		vm_silent(r, "huge pages of unknown size");
+		return true;
+	}
+	mask = ((uint64_t)1 << a->huge) - 1;
+	m->old_len = (m->old_len + mask) & ~mask;
+	m->new_len = (m->new_len + mask) & ~mask;
+	m->kept = m->old_len < m->new_len ? m->old_len : m->new_len;
+	return vm_fails(r, vm_is((m->addr | m->to) & mask), EINVAL, &huge_unaligned) ||
+	       vm_stops(r, vm_is(m->new_len > m->old_len), EINVAL, &huge_grows);
+}
+
 /* Growth of a locked mapping is locked too. */
 static enum vm_tri grown_over_memlock(const struct vm_rule *r, const struct vm_area *a,
 				      uint64_t grown)
@@ -148,6 +181,8 @@ static bool check_resize(struct vm_rule *r, const struct remap *m)
 	if (!a)
 		return vm_stops(r, VM_YES, EFAULT, &source_gone);
 	if (vm_fails(r, vm_is(!m->old_len && !a->shared), EINVAL, &private_zero))
+		return true;
+	if (m->keep && vm_fails(r, vm_area_huge(a), EINVAL, &huge_keep))
 		return true;
 	if (m->addr + m->kept < m->addr)
 		one = VM_NO;
@@ -268,8 +303,7 @@ static bool unmap_tail(struct vm_rule *r, const struct remap *m)
 	if (vm_stops(r, vm_is(start > task || m->old_len - m->new_len > task - start), EINVAL,
 		     &tail_beyond) ||
 	    vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||
-	    vm_fails_split(r, vm_state_sealed(r->s, start, step.end), EPERM, &tail_sealed, start,
-			   step.end))
+	    vm_gather_fails(r, start, step.end, &tail_sealed, &in_huge_page))
 		return true;
 	vm_does(r, &step);
 	return false;
@@ -282,8 +316,7 @@ static void remap_to(struct vm_rule *r, const struct remap *m)
 	const struct vm_area *a;
 
 	if (m->fixed) {
-		if (vm_fails_split(r, vm_state_sealed(r->s, gap.start, gap.end), EPERM,
-				   &dest_sealed, gap.start, gap.end))
+		if (vm_gather_fails(r, gap.start, gap.end, &dest_sealed, &in_huge_page))
 			return;
 		vm_does(r, &gap);
 	}
@@ -399,6 +432,40 @@ static enum vm_tri kept_over_rlimit(const struct vm_rule *r, const struct remap 
 	return vm_cannot_expand(r, &mapped, stop - start, vm_area_is_data(piece));
 }
 
+/* As vm_gather_fails() of the destination of a piece, if there is such a piece. */
+static bool gather_piece(struct vm_rule *r, enum vm_tri is, uint64_t to, uint64_t end, bool *doomed)
+{
+	const struct vm_area *first = vm_state_at(r->s, to);
+	enum vm_tri head = vm_state_in_huge_page(r->s, to);
+	enum vm_tri tail = vm_state_in_huge_page(r->s, end);
+	enum vm_tri dest = vm_state_sealed(r->s, to, end);
+
+	*doomed |= head == VM_YES || tail == VM_YES || dest == VM_YES;
+	if (head != VM_NO && (vm_fails(r, both(is, first->sealed), EPERM, &dest_sealed) ||
+			      vm_fails(r, both(is, head), EINVAL, &in_huge_page)))
+		return true;
+	return vm_fails_split(r, both(is, dest), EPERM, &dest_sealed, to, end) ||
+	       vm_fails_split(r, both(is, tail), EINVAL, &in_huge_page, to, to);
+}
+
+/* A piece of huge pages: check_prep_vma(), align_hugetlb(). *len becomes what is moved. */
+static bool huge_piece(struct vm_rule *r, const struct remap *m, const struct vm_area *a,
+		       enum vm_tri is, uint64_t addresses, uint64_t *len, bool *doomed)
+{
+	uint64_t mask = ((uint64_t)1 << a->huge) - 1;
+
+	if (vm_area_huge(a) == VM_NO)
+		return false;
+	if (vm_area_huge(a) == VM_MAYBE || !a->huge) {
+		vm_silent(r, "huge pages of unknown size");
+		return true;
+	}
+	*doomed |= addresses & mask || m->keep;
+	*len = (*len + mask) & ~mask;
+	return vm_fails(r, addresses & mask ? is : VM_NO, EINVAL, &huge_unaligned) ||
+	       vm_fails(r, m->keep ? is : VM_NO, EINVAL, &huge_keep);
+}
+
 /*
  * One VMA of remap_move(), which holds [start, stop) of the source; `is` says whether there is one
  * with just these ends. Returns true if the call certainly ends here; *doomed is set if it cannot
@@ -407,23 +474,24 @@ static enum vm_tri kept_over_rlimit(const struct vm_rule *r, const struct remap 
 static bool move_piece(struct vm_rule *r, const struct remap *m, const struct vm_area *a,
 		       uint64_t start, uint64_t stop, enum vm_tri is, bool *doomed)
 {
-	uint64_t to = m->to + (start - m->addr), end = to + (stop - start);
-	enum vm_tri dest = vm_state_sealed(r->s, to, end), low = vm_below_min_addr(r, to);
-	uint64_t pages = (stop - start) / r->info->layout.page_size;
-	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = to, .end = end };
+	uint64_t to = m->to + (start - m->addr), len = stop - start;
+	enum vm_tri low = vm_below_min_addr(r, to);
+	uint64_t pages = len / r->info->layout.page_size;
+	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = to };
 	enum vm_tri charge = VM_NO;
 
 	/* shm_get_unmapped_area() is none of those that are known to obey */
 	bool refused = a->attach && (start > m->addr || stop < m->addr + m->old_len);
 
-	*doomed |=
-		(refused && is == VM_YES) || a->sealed == VM_YES || dest == VM_YES || low == VM_YES;
+	*doomed |= (refused && is == VM_YES) || a->sealed == VM_YES || low == VM_YES;
 	moved_up_to(r, m, start);
 	vm_starves(r, NULL);
 	if (vm_fails(r, refused ? is : VM_NO, EFAULT, &not_several) ||
 	    vm_fails(r, both(is, a->sealed), EPERM, &source_sealed) ||
-	    vm_fails_split(r, both(is, dest), EPERM, &dest_sealed, to, end))
+	    huge_piece(r, m, a, is, start | to, &len, doomed) ||
+	    gather_piece(r, is, to, to + len, doomed))
 		return true;
+	gap.end = to + len;
 	r->done.step[r->done.n++] = gap;
 	vm_starves(r, NULL);
 	if (m->keep && a->account != VM_NO)
@@ -459,6 +527,16 @@ static bool move_from(struct vm_rule *r, const struct remap *m, uint32_t i, uint
 	}
 }
 
+/* Huge pages move whole. */
+static uint64_t end_of_move(const struct vm_state *s, uint64_t end)
+{
+	const struct vm_area *last = vm_state_at(s, end - 1);
+
+	if (!last || vm_area_huge(last) != VM_YES || !last->huge)
+		return end;
+	return (end + ((uint64_t)1 << last->huge) - 1) & ~(((uint64_t)1 << last->huge) - 1);
+}
+
 /*
  * remap_move() (6.17): fixed, same length, over any number of VMAs. They are moved one at a time; a
  * failure leaves those before it moved.
@@ -475,16 +553,16 @@ static void remap_move(struct vm_rule *r, const struct remap *m)
 		if ((s->area[i].start <= m->addr || s->area[i].begins != VM_NO) &&
 		    move_from(r, m, i, end, &doomed))
 			return;
-	moved_up_to(r, m, end);
+	moved_up_to(r, m, end_of_move(s, end));
 	r->what = NULL;
 	if (!doomed)
 		vm_succeeds(r, (int64_t)m->to);
 }
 
 /* 6.12 to 6.16: the source VMA is looked up before anything is said about the destination. */
-static void remap_old_order(struct vm_rule *r, const struct remap *m)
+static void remap_old_order(struct vm_rule *r, struct remap *m)
 {
-	if (check_flags(r, m) || check_source(r, m))
+	if (check_flags(r, m) || check_source(r, m) || align_huge(r, m))
 		return;
 	if (!m->fixed && !m->keep) {
 		remap_at(r, m);
@@ -496,7 +574,7 @@ static void remap_old_order(struct vm_rule *r, const struct remap *m)
 }
 
 /* From 6.17 on: all of the arguments first, then the source, then the destination is touched. */
-static void remap_new_order(struct vm_rule *r, const struct remap *m)
+static void remap_new_order(struct vm_rule *r, struct remap *m)
 {
 	bool to = m->fixed || m->keep;
 
@@ -509,7 +587,8 @@ static void remap_new_order(struct vm_rule *r, const struct remap *m)
 		remap_move(r, m);
 		return;
 	}
-	if (check_source(r, m) || ((to || m->new_len > m->old_len) && check_resize(r, m)))
+	if (check_source(r, m) || align_huge(r, m) ||
+	    ((to || m->new_len > m->old_len) && check_resize(r, m)))
 		return;
 	if (to)
 		remap_to(r, m);

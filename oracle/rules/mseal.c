@@ -13,6 +13,8 @@ static const struct vm_cause unaligned = { .text = "address not page aligned",
 static const struct vm_cause wraps = { .text = "range wraps", .basis = "mm/mseal.c do_mseal()" };
 static const struct vm_cause hole = { .text = "hole in the range",
 				      .basis = "mm/mseal.c check_mm_seal(); mseal.rst" };
+static const struct vm_cause in_huge_page = { .text = "split inside a huge page",
+					      .basis = "mm/hugetlb.c hugetlb_vm_op_split()" };
 static const struct vm_cause map_count = { .text = "too many mappings",
 					   .basis = "mm/vma.c __split_vma()",
 					   .resource = true };
@@ -40,6 +42,31 @@ static void run_out(struct vm_rule *r, uint64_t start, uint64_t end)
 	r->what = NULL;
 }
 
+/* Only what is not sealed yet is split; VMAs in front of one that cannot be stay sealed. */
+static bool cannot_split(struct vm_rule *r, uint64_t start, uint64_t end)
+{
+	const struct vm_area *first = vm_state_at(r->s, start), *last = vm_state_at(r->s, end);
+	enum vm_tri cut = vm_state_in_huge_page(r->s, start);
+	uint32_t i = vm_state_from(r->s, end);
+
+	if (cut != VM_NO && first->sealed != VM_YES &&
+	    vm_fails(r, first->sealed == VM_NO ? cut : VM_MAYBE, EINVAL, &in_huge_page))
+		return true;
+	cut = vm_state_in_huge_page(r->s, end);
+	if (cut == VM_NO || last->sealed == VM_YES)
+		return false;
+	while (i && r->s->area[i].begins != VM_YES && r->s->area[i - 1].end == r->s->area[i].start)
+		i--;
+	r->done.step[0] = (struct vm_step){ .kind = VM_STEP_SEAL,
+					    .start = start,
+					    .end = r->s->area[i].start };
+	r->done.n = r->s->area[i].start > start;
+	if (vm_fails(r, last->sealed == VM_NO ? cut : VM_MAYBE, EINVAL, &in_huge_page))
+		return true;
+	r->done.n = 0;
+	return false;
+}
+
 void vm_rule_mseal(struct vm_rule *r)
 {
 	uint64_t addr = r->sc->arg[0], len = vm_page_align(r, r->sc->arg[1]);
@@ -59,6 +86,8 @@ void vm_rule_mseal(struct vm_rule *r)
 		return;
 	if (r->starved || vm_over_map_count(r) != VM_NO)
 		run_out(r, addr, addr + len);
+	if (cannot_split(r, addr, addr + len))
+		return;
 	vm_does(r, &step);
 	vm_succeeds(r, 0);
 }

@@ -13,6 +13,8 @@ static const struct vm_cause zero_len = { .text = "length is 0",
 static const struct vm_cause sealed = { .text = "sealed page in the range",
 					.basis = "mm/vma.c vms_gather_munmap_vmas(); mseal.rst",
 					.seal = true };
+static const struct vm_cause in_huge_page = { .text = "split inside a huge page",
+					      .basis = "mm/hugetlb.c hugetlb_vm_op_split()" };
 static const struct vm_cause map_count = { .text = "too many mappings",
 					   .basis = "mm/vma.c vms_gather_munmap_vmas()",
 					   .resource = true };
@@ -29,8 +31,7 @@ void vm_rule_munmap(struct vm_rule *r)
 	    vm_stops(r, vm_is(outside), EINVAL, &beyond) ||
 	    vm_stops(r, vm_is(!vm_page_align(r, len)), EINVAL, &zero_len) ||
 	    vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||
-	    vm_fails_split(r, vm_state_sealed(r->s, addr, step.end), EPERM, &sealed, addr,
-			   step.end))
+	    vm_gather_fails(r, addr, step.end, &sealed, &in_huge_page))
 		return;
 	vm_does(r, &step);
 	vm_succeeds(r, 0);

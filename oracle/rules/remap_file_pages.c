@@ -23,6 +23,19 @@ static const struct vm_cause memlock = { .text = "RLIMIT_MEMLOCK",
 					 .resource = true };
 static const struct vm_cause mdwe = { .text = "PR_SET_MDWE: writable and executable",
 				      .basis = "map_deny_write_exec(); PR_SET_MDWE(2const)" };
+static const struct vm_cause huge_unaligned = {
+	.text = "not aligned to huge pages",
+	.basis = "fs/hugetlbfs/inode.c hugetlb_get_unmapped_area()"
+};
+static const struct vm_cause huge_offset = {
+	.text = "offset not aligned to huge pages",
+	.basis = "fs/hugetlbfs/inode.c hugetlbfs_file_mmap(), after vms_clean_up_area()"
+};
+static const struct vm_cause no_huge_pages = {
+	.text = "no huge pages to reserve",
+	.basis = "mm/hugetlb.c hugetlb_reserve_pages(), after vms_clean_up_area()",
+	.resource = true
+};
 static const struct vm_cause segment_gone = {
 	.text = "last mapping of a SysV segment",
 	.basis = "ipc/shm.c shm_mmap(): __shm_open(), after vms_clean_up_area()"
@@ -101,6 +114,37 @@ static bool destroys(struct vm_rule *r, const struct vm_area *a, uint64_t start,
 	return false;
 }
 
+/*
+ * Huge pages are reserved after the old mappings are gone. Returns true if the call ends here; it
+ * does where pages might be had as well, since nobody knows how many.
+ */
+static bool map_huge(struct vm_rule *r, const struct vm_area *a, uint64_t start, uint64_t size,
+		     uint64_t pgoff)
+{
+	uint64_t page = r->info->layout.page_size, bytes = (uint64_t)1 << a->huge;
+	struct vm_step gap = { .kind = VM_STEP_UNMAP, .start = start, .end = start + size };
+
+	if (vm_area_huge(a) == VM_NO)
+		return false;
+	if (vm_area_huge(a) == VM_MAYBE || !a->huge || vm_huge_to_be_had(r) != VM_NO) {
+		vm_silent(r, "huge pages of unknown size or number");
+		return true;
+	}
+	if (vm_fails(r, vm_is((start | size) & (bytes - 1)), EINVAL, &huge_unaligned) ||
+	    vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||
+	    vm_fails(r, vm_new_over_memlock(r, 0, size), EAGAIN, &memlock) ||
+	    vm_fails(r, vm_is(pgoff + size / page > (uint64_t)INT64_MAX / page), EOVERFLOW,
+		     &file_size) ||
+	    vm_fails(r, vm_is(vm_mdwe_refuses(r, a->prot, a->prot)), EACCES, &mdwe) ||
+	    vm_fails_split(r, vm_state_sealed(r->s, start, start + size), EPERM, &sealed, start,
+			   start + size))
+		return true;
+	vm_does(r, &gap);
+	if (!vm_fails(r, vm_is(pgoff * page & (bytes - 1)), EINVAL, &huge_offset))
+		vm_fails(r, VM_YES, ENOMEM, &no_huge_pages);
+	return true;
+}
+
 /* do_mmap() of the same file, with the same rights and, of the VMA's other flags, VM_LOCKED. */
 static void map_again(struct vm_rule *r, const struct vm_area *a, uint64_t start, uint64_t size,
 		      uint64_t pgoff)
@@ -160,5 +204,6 @@ void vm_rule_remap_file_pages(struct vm_rule *r)
 	    vm_fails(r, shared == VM_MAYBE ? VM_MAYBE : VM_NO, EINVAL, &not_shared) ||
 	    vm_fails(r, is_mixed(r->s, start, start + size), EINVAL, &mixed))
 		return;
-	map_again(r, a, start, size, pgoff);
+	if (!map_huge(r, a, start, size, pgoff))
+		map_again(r, a, start, size, pgoff);
 }

@@ -55,7 +55,7 @@ struct vm_outcome *vm_add_outcome(struct vm_rule *r, uint8_t kind, int64_t value
 	o->licence = r->licence;
 	o->signo = o->sigcode = 0;
 	o->value = value;
-	o->len = 0;
+	o->len = o->align = 0;
 	o->cause = NULL;
 	o->lacking = false;
 	o->what = r->what;

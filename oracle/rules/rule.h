@@ -43,7 +43,7 @@ struct vm_outcome {
 	uint8_t licence; /* enum vm_licence */
 	int32_t signo, sigcode;
 	int64_t value;
-	uint64_t len;
+	uint64_t len, align; /* VM_RESULT_CHOSEN; align 0: a page */
 	const struct vm_cause *cause;
 	const char *what; /* wording of a partial effect for titles, or NULL: found by comparing */
 	bool lacking;	  /* success, with less than the call is documented to do */
@@ -167,6 +167,20 @@ enum vm_tri vm_no_room(const struct vm_rule *r, uint64_t len);
  */
 enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len, uint32_t object);
 
+/*
+ * To unmap [start, end), VMAs are split at its ends, but no sealed one (cause `sealed`: EPERM), and
+ * none inside of a huge page (`in_huge_page`: EINVAL). As vm_fails(). mm/vma.c
+ * vms_gather_munmap_vmas().
+ */
+bool vm_gather_fails(struct vm_rule *r, uint64_t start, uint64_t end, const struct vm_cause *sealed,
+		     const struct vm_cause *in_huge_page);
+
+/* May there be huge pages to be had (MAP_HUGETLB)? MAYBE or NO: the pool is everybody's. */
+enum vm_tri vm_huge_to_be_had(const struct vm_rule *r);
+
+/* Is an area of huge pages, of which none can be had? */
+enum vm_tri vm_huge_missing(const struct vm_rule *r, const struct vm_area *a);
+
 /* Bytes below a mapping that grows down which are kept free: stack_guard_gap. */
 uint64_t vm_stack_gap(const struct vm_rule *r);
 
@@ -230,6 +244,7 @@ struct vm_map_request {
 	uint64_t key, key_maybe; /* VM_KEY_FLAGS: of what has PROT_EXEC alone, and unknown ones */
 	bool shared;
 	bool read_only; /* opened without the right to write */
+	uint8_t huge;	/* MAP_HUGETLB: log2 of the page size; else 0 */
 };
 
 /* mmap.c: do_mmap() from get_unmapped_area() on, to the end of the call. */

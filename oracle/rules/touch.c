@@ -23,6 +23,8 @@ static const struct vm_cause guarded = {
 };
 static const struct vm_cause past_end = { .text = "page lies past the end of its object",
 					  .basis = "mm/shmem.c shmem_fault(): SIGBUS" };
+static const struct vm_cause no_huge_page = { .text = "no huge page to be had",
+					      .basis = "mm/hugetlb.c hugetlb_no_page(): SIGBUS" };
 static const struct vm_cause cannot_grow = {
 	.text = "below mmap_min_addr, or what grows down was mapped too low",
 	.basis = "mm/mmap.c expand_downwards(): mmap_min_addr, vm_pgoff"
@@ -208,6 +210,9 @@ static bool touch_page(struct vm_rule *r, uint64_t at, int64_t done)
 		if (a->guard == VM_YES)
 			return false;
 	}
+	faults(r, vm_huge_missing(r, a), done, SIGBUS, BUS_ADRERR, &no_huge_page);
+	if (vm_huge_missing(r, a) == VM_YES)
+		return false;
 	past = vm_object_past_end(&r->objects->object[a->object], a->off + (at - a->start));
 	faults(r, past, done, SIGBUS, BUS_ADRERR, &past_end);
 	if (past == VM_YES)

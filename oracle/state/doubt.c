@@ -49,6 +49,8 @@ static void may_be_freed(const struct vm_area *a, struct vm_objects *o)
 /* A private mapping of an object may have its own copies of these pages. */
 static void doubt_copies(const struct vm_area *a, struct vm_objects *o, uint64_t page_size)
 {
+	if (a->flags & VM_BIT(VM_FLAG_HT))
+		return;
 	for (uint64_t at = a->start; at < a->end && a->anon != VM_NO_OBJECT; at += page_size) {
 		struct vm_object_page *p =
 			vm_object_page(&o->object[a->anon], a->off + (at - a->start));

@@ -2,6 +2,22 @@
 #include "oracle/state/effect.h"
 #include "oracle/state/process.h"
 
+/*
+ * MAP_HUGETLB: a file of its own for each mapping, whose pages nobody looks at. mm/mmap.c
+ * ksys_mmap_pgoff().
+ */
+static void set_huge_file(const struct vm_step *st, struct vm_area *a, struct vm_objects *o)
+{
+	a->huge = st->huge;
+	a->account = VM_NO;
+	a->object = vm_object_new(o, true, true, UINT64_MAX);
+	if (a->object == VM_NO_OBJECT || st->shared)
+		return;
+	a->anon = vm_object_copies(o, a->object);
+	if (a->anon == VM_NO_OBJECT)
+		a->object = VM_NO_OBJECT;
+}
+
 static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, struct vm_state *s,
 		    struct vm_objects *o)
 {
@@ -24,7 +40,9 @@ static void map_new(const struct vm_step *st, uint64_t start, uint64_t end, stru
 		.attach = st->attach,
 	};
 
-	if (a.object == VM_NO_OBJECT) {
+	if (st->huge) {
+		set_huge_file(st, &a, o);
+	} else if (a.object == VM_NO_OBJECT) {
 		a.object =
 			vm_object_new(o, st->shared, true, st->shared ? end - start : UINT64_MAX);
 		a.off = st->flags & VM_BIT(VM_FLAG_GD) ? start : 0;
@@ -66,7 +84,8 @@ static void protect_area(const struct vm_step *st, struct vm_area *a, const stru
 	uint8_t prot = st->prot;
 
 	new_key(st, a, k);
-	if (!a->shared && prot & VM_MODE_W && !(a->flags & VM_BIT(VM_FLAG_NR))) {
+	if (!a->shared && prot & VM_MODE_W &&
+	    !(a->flags & (VM_BIT(VM_FLAG_NR) | VM_BIT(VM_FLAG_HT)))) {
 		if (!(a->prot & VM_MODE_W) && a->account == VM_NO)
 			a->account = VM_YES;
 	} else if (a->prot != prot && a->account == VM_YES && a->anon == VM_NO_OBJECT &&
@@ -134,7 +153,8 @@ static void change_flags(const struct vm_step *st, struct vm_state *s)
 	     i++) {
 		struct vm_area *a = &s->area[i];
 
-		if (st->ksm_only && (a->shared || a->flags & VM_BIT(VM_FLAG_DP)))
+		if (st->ksm_only &&
+		    (a->shared || a->flags & (VM_BIT(VM_FLAG_DP) | VM_BIT(VM_FLAG_HT))))
 			continue;
 		if (!(a->flags_maybe & touched) && (a->flags & touched) == st->flags)
 			continue;
@@ -443,6 +463,12 @@ static void copy_area(const struct vm_area *a, uint64_t start, uint64_t end, boo
 		copy_pages(a, start, end, certain && !*stopped, s, o, page_size);
 }
 
+/* Are own copies of pages believed in? Of huge pages nobody looks at any. */
+static bool has_copies(const struct vm_area *a)
+{
+	return a->anon != VM_NO_OBJECT && !(a->flags & VM_BIT(VM_FLAG_HT));
+}
+
 /*
  * populate_vma_page_range() writes to what is private and writable, and does nothing where locks
  * wait for faults; faultin_page_range() does not mind locks.
@@ -455,7 +481,7 @@ static void populate(uint64_t start, uint64_t end, bool despite_locks, struct vm
 	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start < end; i++) {
 		const struct vm_area *a = &s->area[i];
 
-		if (a->anon != VM_NO_OBJECT && a->prot & VM_MODE_W &&
+		if (has_copies(a) && a->prot & VM_MODE_W &&
 		    (despite_locks || !(a->flags & VM_BIT(VM_FLAG_LF))))
 			copy_area(a, start, end, despite_locks || !(a->flags_maybe & VM_LOCK_FLAGS),
 				  &stopped, s, o, page_size);
@@ -474,7 +500,7 @@ static void protect(const struct vm_step *st, struct vm_state *s, struct vm_obje
 		uint64_t locks = (a.flags | a.flags_maybe) & VM_LOCK_FLAGS;
 
 		new_key(st, &a, &s->process.keys);
-		if (a.anon != VM_NO_OBJECT && !(a.prot & VM_MODE_W) && locks & VM_BIT(VM_FLAG_LO) &&
+		if (has_copies(&a) && !(a.prot & VM_MODE_W) && locks & VM_BIT(VM_FLAG_LO) &&
 		    !(a.flags & ~a.flags_maybe & VM_BIT(VM_FLAG_LF)))
 			copy_area(&a, st->start, st->end, !(a.flags_maybe & VM_LOCK_FLAGS),
 				  &stopped, s, o, page_size);
@@ -487,6 +513,8 @@ static void maybe_split(struct vm_state *s, uint64_t addr)
 {
 	uint32_t i;
 
+	if (vm_state_in_huge_page(s, addr) == VM_YES)
+		return;
 	vm_state_split(s, addr);
 	i = vm_state_from(s, addr);
 	if (i < s->n && s->area[i].start == addr && s->area[i].begins == VM_NO)

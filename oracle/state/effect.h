@@ -48,6 +48,7 @@ struct vm_step {
 			to */
 	uint8_t call; /* FILL, WRITE: index of the call in the program */
 	uint8_t name; /* NAME: as vm_area.name */
+	uint8_t huge; /* MAP: of huge pages, as vm_area.huge; a new object at `off` */
 	uint64_t start, end, to;
 	uint32_t object; /* MAP: VM_NO_OBJECT for anonymous memory or a new segment; RESIZE */
 	uint16_t attach; /* MAP: of s0, as vm_area.attach */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "oracle/state/process.h"
 
+#include <sys/mman.h>
+
 struct vm_process vm_process_fresh(const struct vm_target_info *info)
 {
 	struct vm_process p = { .brk = info->layout.brk_base };
@@ -28,6 +30,8 @@ static void keys_after(struct vm_keys *k, const struct vm_syscall *sc, int64_t r
 
 void vm_process_after(struct vm_process *p, const struct vm_syscall *sc, int64_t result)
 {
+	if (sc->op == VM_OP_MMAP && sc->arg[3] & MAP_HUGETLB)
+		p->huge = true;
 	if (sc->op == VM_OP_MDWE && result == 0)
 		p->mdwe = (uint8_t)sc->arg[0];
 	else if (sc->op == VM_OP_BRK)

@@ -57,6 +57,24 @@ enum vm_tri vm_state_clear(const struct vm_state *s, uint64_t start, uint64_t en
 	return grows == VM_MAYBE ? VM_MAYBE : grows == VM_YES ? VM_NO : VM_YES;
 }
 
+/* The smallest and the largest of x86. */
+#define HUGE_LEAST ((uint64_t)1 << 21)
+#define HUGE_MOST  ((uint64_t)1 << 30)
+
+enum vm_tri vm_state_in_huge_page(const struct vm_state *s, uint64_t addr)
+{
+	const struct vm_area *a = vm_state_at(s, addr);
+	enum vm_tri huge = a ? vm_area_huge(a) : VM_NO;
+	bool may_be;
+
+	if (huge == VM_NO || (addr == a->start && a->begins == VM_YES))
+		return VM_NO;
+	may_be = addr & ((a->huge ? (uint64_t)1 << a->huge : HUGE_MOST) - 1);
+	if (!may_be)
+		return VM_NO;
+	return huge == VM_YES && (a->huge || addr & (HUGE_LEAST - 1)) ? VM_YES : VM_MAYBE;
+}
+
 bool vm_state_all(const struct vm_state *s, uint64_t start, uint64_t end)
 {
 	if (start >= end)
@@ -267,13 +285,22 @@ static bool apart(const struct vm_area *a, const struct vm_area *b)
 	return inode && (a->object != b->object || a->off + (a->end - a->start) != b->off);
 }
 
+/* No VMA begins inside of a huge page, whatever calls did to either side. */
+static bool in_one_huge_page(const struct vm_area *a, const struct vm_area *b)
+{
+	return vm_area_huge(a) == VM_YES && vm_area_huge(b) == VM_YES && a->end == b->start &&
+	       a->huge && a->huge == b->huge && b->start & (((uint64_t)1 << b->huge) - 1);
+}
+
 void vm_state_settle(struct vm_state *s)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct vm_area *a = &s->area[i];
 		const struct vm_area *b = i ? &s->area[i - 1] : NULL;
 
-		if (!b || b->end != a->start || differ(b, a) || apart(b, a))
+		if (b && in_one_huge_page(b, a))
+			a->begins = VM_NO;
+		else if (!b || b->end != a->start || differ(b, a) || apart(b, a))
 			a->begins = VM_YES;
 	}
 }

@@ -63,6 +63,7 @@ struct vm_area {
 	uint8_t begins;
 	uint8_t own;   /* enum vm_own */
 	uint8_t guard; /* enum vm_tri: every page is a guard page (MADV_GUARD_INSTALL) */
+	uint8_t huge;  /* VM_HUGETLB: its pages have 1 << huge bytes; 0: unknown */
 	uint8_t name;  /* PR_SET_VMA_ANON_NAME: VM_NAME_* bits; keeps VMAs apart */
 };
 
@@ -82,6 +83,7 @@ struct vm_keys {
  */
 struct vm_process {
 	uint8_t mdwe; /* PR_SET_MDWE: VM_MDWE_* bits */
+	bool huge;    /* it may map huge pages (MAP_HUGETLB) */
 	uint64_t brk; /* the break */
 	struct vm_keys keys;
 };
@@ -139,6 +141,20 @@ static inline enum vm_tri vm_area_grows(const struct vm_area *a)
 		return VM_MAYBE;
 	return a->flags & VM_BIT(VM_FLAG_GD) ? VM_YES : VM_NO;
 }
+
+/* Is the area of huge pages (VM_HUGETLB)? */
+static inline enum vm_tri vm_area_huge(const struct vm_area *a)
+{
+	if (a->flags_maybe & VM_BIT(VM_FLAG_HT))
+		return VM_MAYBE;
+	return a->flags & VM_BIT(VM_FLAG_HT) ? VM_YES : VM_NO;
+}
+
+/*
+ * Does `addr` lie inside of a huge page, so that no VMA can be split there? mm/hugetlb.c
+ * hugetlb_vm_op_split().
+ */
+enum vm_tri vm_state_in_huge_page(const struct vm_state *s, uint64_t addr);
 
 /* Is every page of [start, end) mapped? False for an empty range. */
 bool vm_state_all(const struct vm_state *s, uint64_t start, uint64_t end);

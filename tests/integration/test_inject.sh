@@ -46,6 +46,7 @@ title_of() {
 	droppable-dumped) echo 'madvise: success instead of EINVAL \(droppable memory\)' ;;
 	stack-gap-ignored) echo '(read|write|fill): success instead of SIGSEGV \(growth into the guard gap above a mapping\)' ;;
 	limits-ignored) echo 'm(map|remap|protect): success instead of ENOMEM \(RLIMIT_(AS or RLIMIT_)?DATA\)' ;;
+	huge-unreserved) echo 'mmap: success instead of ENOMEM \(no huge pages to reserve\)' ;;
 	*) return 1 ;;
 	esac
 }
@@ -53,10 +54,15 @@ title_of() {
 # Seals and guard pages cannot be ignored where there are none.
 seals=true
 guards=true
+huge=true
 printf 'mmap p0+1 rw anon private\nmadvise p0+1 guard_install\n' >"$work/guard.vma"
 "$vmafuzz" replay "$work/guard.vma" | grep -q 'guard_install.*EINVAL' && guards=false
 printf 'mmap p0+1 rw anon private\nmseal p0+1\n' >"$work/seal.vma"
 "$vmafuzz" replay "$work/seal.vma" | grep -q 'mseal.*ENOSYS' && seals=false
+
+# nor can huge pages be missing where there are some, or none are known
+printf 'mmap p0+1 rw anon private hugetlb\n' >"$work/huge.vma"
+"$vmafuzz" replay "$work/huge.vma" | grep -q 'hugetlb.*ENOMEM' || huge=false
 
 "$vmafuzz" check >"$work/out" || fail "check without a fault: exit status $?:
 $(grep -B 8 '^not ok' "$work/out")"
@@ -67,6 +73,7 @@ for fault in $("$vmafuzz" inject list | awk '{ print $1 }'); do
 		continue
 	}
 	$guards || [[ $fault != guard-missing ]] || continue
+	$huge || [[ $fault != huge-* ]] || continue
 	$seals || [[ $fault != *seal* && $fault != partial-munmap ]] || continue
 	status=0
 	"$vmafuzz" check --inject "$fault" >"$work/out" || status=$?

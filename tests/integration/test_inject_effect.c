@@ -30,8 +30,9 @@ struct effect {
 	int64_t correct, broken;
 };
 
-#define RW   (VM_MODE_R | VM_MODE_W)
-#define FOUR "mmap p0+4 rw anon private fill\n"
+#define ARENA (1ll << 45) /* of the usual x86-64 */
+#define RW    (VM_MODE_R | VM_MODE_W)
+#define FOUR  "mmap p0+4 rw anon private fill\n"
 
 static const struct effect effects[] = {
 	{ "dest-unmapped", FOUR "mmap p16+2 rw anon private\nmremap p8+2 -> p16+2 maymove|fixed\n",
@@ -97,6 +98,8 @@ static const struct effect effects[] = {
 	  "mmap p0+1 r anon private\nmmap p9+1 rw anon private growsdown\nwrite p5+2\n", MODE, 6,
 	  -1, RW },
 	{ "stack-gap-ignored", FOUR "write p4+1\n", RESULT, 2, 0, 0 },
+	{ "huge-unreserved", "mmap p0+1 rw anon private hugetlb\n", RESULT, 0, -ENOMEM, ARENA },
+	{ "huge-unreserved", "mmap p1+1 rw anon private hugetlb\n", RESULT, 0, -EINVAL, -EINVAL },
 	{ "guard-missing", FOUR "madvise p1+1 guard_install\nread p0+4\n", RESULT, 3, 1, 4 },
 };
 
@@ -140,6 +143,9 @@ static bool can_run(const struct raw_host *h, const struct effect *e)
 	if (strstr(e->text, "mseal") && !(h->info.features & VM_HAS_SMAPS_SEAL))
 		return false;
 	if (strstr(e->text, "guard") && !(h->info.features & VM_HAS_MADV_GUARD))
+		return false;
+	if (strstr(e->text, "hugetlb") &&
+	    (!(h->info.features & VM_HAS_HUGE_DEFAULT) || h->info.features & VM_HAS_HUGE_POOL))
 		return false;
 	return e->what != ZERO || h->info.features & VM_HAS_PROC_MEM;
 }

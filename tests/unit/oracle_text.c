@@ -80,6 +80,12 @@ static void area_of_text(char *text, struct vm_area *a, struct vm_objects *o)
 			a->flags_maybe |= VM_BIT(VM_FLAG_LO);
 		} else if (!strcmp(word, "gd") || !strcmp(word, "dp")) {
 			a->flags |= VM_BIT(word[0] == 'g' ? VM_FLAG_GD : VM_FLAG_DP);
+		} else if (!strcmp(word, "ht") || !strcmp(word, "ht1g")) {
+			a->flags |= VM_BIT(VM_FLAG_HT) | VM_BIT(VM_FLAG_NR);
+			a->huge = word[2] ? 30 : 21;
+			charged = false;
+		} else if (!strcmp(word, "ht?")) {
+			a->flags_maybe |= VM_BIT(VM_FLAG_HT);
 		} else if (!strcmp(word, "gd?")) {
 			a->flags_maybe |= VM_BIT(VM_FLAG_GD);
 		} else if (word[0] == 'o') {

@@ -16,8 +16,9 @@
  * begins). An area: `pN+LEN` (or `xHEX+LEN`), then words: a protection (`rw`, `none`, ...),
  * `shared`, `sealed`, `sealed?`, `ac`, `ac?`, `noac` (private writable areas are `ac` otherwise),
  * `own`, `special` (own, never locked), `lo`, `lo?`, `lf` (locks), `gd`, `gd?` (grows down), `dp`
- * (droppable), and `oN@PAGE`, the object behind
- * it (each area has a new one otherwise). Shared objects are as long as their areas reach; inode N
+ * (droppable), `ht`, `ht1g`, `ht?` (huge pages of 2 MiB, of 1 GiB, maybe), and `oN@PAGE`, the
+ * object behind it (each area has a new one otherwise). Shared objects are as long as their areas
+ * reach; inode N
  * + 1 is theirs.
  */
 void state_of_text(const char *text, struct vm_state *s, struct vm_objects *o);

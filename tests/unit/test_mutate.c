@@ -140,7 +140,7 @@ static void test_scenes(void **state)
 static void test_generated_memory(void **state)
 {
 	unsigned int mmaps = 0, droppable = 0, locked = 0, refused = 0;
-	unsigned int growing = 0, down = 0;
+	unsigned int growing = 0, down = 0, huge = 0, reserved = 0;
 	struct vm_mutator m;
 	struct vm_program prog;
 
@@ -157,6 +157,9 @@ static void test_generated_memory(void **state)
 			droppable += c->op == VM_OP_MMAP && is;
 			locked += c->op == VM_OP_MMAP && is && flags & MAP_LOCKED;
 			refused += c->op == VM_OP_MADVISE && c->arg[2].bits == MADV_KEEPONFORK;
+			is = c->op == VM_OP_MMAP && flags & MAP_HUGETLB;
+			huge += is;
+			reserved += is && !(flags & MAP_NORESERVE);
 			growing += c->op == VM_OP_MMAP && flags & MAP_GROWSDOWN;
 			down += c->op == VM_OP_MPROTECT && c->arg[2].bits & PROT_GROWSDOWN;
 		}
@@ -166,6 +169,8 @@ static void test_generated_memory(void **state)
 	assert_true(refused > 50);
 	assert_true(growing > mmaps / 50);
 	assert_true(down > 100);
+	assert_true(huge > mmaps / 50);
+	assert_true(reserved > huge / 20);
 	vm_mutator_free(&m);
 }
 

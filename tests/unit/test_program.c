@@ -329,7 +329,7 @@ static void test_normalise_clears_what_a_row_does_not_use(void **state)
 	vm_program_normalise(&prog);
 	assert_int_equal(prog.call[0].arg[0].addr.base, VM_BASE_NULL);
 	assert_int_equal(prog.call[0].arg[0].addr.index, 0);
-	assert_int_equal(prog.call[0].arg[3].bits, 0xfff3ffff);
+	assert_int_equal(prog.call[0].arg[3].bits, 0xfff7ffff);
 	assert_int_equal(prog.call[0].arg[4].bits, 1);
 }
 

@@ -304,8 +304,9 @@ static void test_errors_in_calls(void **state)
 	assert_error("mprotect p0 r|w", 1, 15, "expected bits that fit in 32, found 'w'");
 	assert_error("mmap p0 rw privat", 1, 12,
 		     "expected a flag (anon, private, shared, fixed, noreplace, populate, "
-		     "noreserve, locked, droppable, growsdown, hint, fill), found 'privat'");
-	assert_error("mmap p0 rw 0x80000", 1, 12, "expected bits within 0xfff3ffff, found 0x80000");
+		     "noreserve, locked, droppable, growsdown, hugetlb, huge2mb, huge1gb, hint, "
+		     "fill), found 'privat'");
+	assert_error("mmap p0 rw 0x80000", 1, 12, "expected bits within 0xfff7ffff, found 0x80000");
 	assert_error("mmap any rw", 1, 10, "expected '+' and a length after any, found 'rw'");
 	assert_error("mmap any+1 rw fixed", 1, 6,
 		     "expected an address for fixed or noreplace, found 'any'");
