@@ -273,9 +273,9 @@ enum vm_profile_is {
 struct vm_expect {
 	char profile[12];   /* "" for every profile, or e.g. "6.12" */
 	uint8_t profile_is; /* enum vm_profile_is */
-	int8_t result;	      /* 0: not said; 1: ok; 2: this errno; 3: this signal; 4: withheld */
-	int32_t value;	      /* errno, or signal number */
-	uint16_t words;	      /* VM_EXPECT_*: which were written */
+	int8_t result;	    /* 0: not said; 1: ok; 2: this errno; 3: this signal; 4: withheld */
+	int32_t value;	    /* errno, or signal number */
+	uint16_t words;	    /* VM_EXPECT_*: which were written */
 };
 #define VM_EXPECT_UNTOUCHED (1u << 0) /* no page was changed by the call */
 #define VM_EXPECT_DEVIATION (1u << 1) /* the verdict on this call is a deviation */

@@ -340,9 +340,8 @@ static bool check_type(struct vm_rule *r, const struct vm_map_request *q)
 	uint8_t mode = vm_mode_of_prot(q->prot);
 	bool file = q->object || q->huge;
 	/* MAP_SHARED_VALIDATE is for files only, MAP_DROPPABLE for what has none */
-	bool known =
-		type == MAP_SHARED || type == MAP_PRIVATE ||
-		(file ? type == MAP_SHARED_VALIDATE_BITS
+	bool known = type == MAP_SHARED || type == MAP_PRIVATE ||
+		     (file ? type == MAP_SHARED_VALIDATE_BITS
 			   : type == VM_MAP_DROPPABLE && !(r->info->features & VM_LACKS_DROPPABLE));
 
 	if (file &&
