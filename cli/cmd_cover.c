@@ -21,6 +21,7 @@ enum {
 	OPT_FUNCTIONS,
 	OPT_PCS,
 	OPT_AGAINST,
+	OPT_SAVE,
 	OPT_UNREACHED,
 	OPT_MISSING,
 	OPT_FAIL_NTH,
@@ -37,6 +38,7 @@ static const struct cli_option options[] = {
 	{ "functions", OPT_FUNCTIONS, "LIST", "these functions instead of files" },
 	{ "pcs", OPT_PCS, "FILE", "points that were reached, in hex; may be given more than once" },
 	{ "against", OPT_AGAINST, "FILE", "the same of something else, for a second column" },
+	{ "save", OPT_SAVE, "FILE", "write the points that were reached, for --pcs and --against" },
 	{ "unreached", OPT_UNREACHED, "FILE",
 	  "lines of a place and why it is not reached (mm/vma.c:120 REASON)" },
 	{ "fail-nth", OPT_FAIL_NTH, NULL,
@@ -61,7 +63,7 @@ static const struct cli_command command = {
 struct request {
 	struct cli_target target;
 	bool run; /* --target was given */
-	const char *vmlinux, *files, *functions, *against, *unreached, *html, *json;
+	const char *vmlinux, *files, *functions, *against, *save, *unreached, *html, *json;
 	bool missing, fail_nth;
 	struct vm_kernel kernel;
 	struct vm_pcs pcs, other;
@@ -94,6 +96,9 @@ static int take(struct request *q, int id, const char *arg)
 	case OPT_AGAINST:
 		q->against = arg;
 		return load_pcs(&q->other, arg);
+	case OPT_SAVE:
+		q->save = arg;
+		return 0;
 	case OPT_UNREACHED:
 		q->unreached = arg;
 		return 0;
@@ -334,10 +339,40 @@ static int store(const char *path, char *text)
 	return ret;
 }
 
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The set as lines, sorted, malloc()ed; NULL without memory. */
+static char *lines_of(const struct vm_pcs *pcs)
+{
+	uint64_t *all = calloc(pcs->n + 1, sizeof(*all));
+	size_t n = 0, len;
+	char *text = NULL;
+	FILE *to = all ? open_memstream(&text, &len) : NULL;
+
+	for (size_t i = 0; to && i < pcs->cap; i++)
+		if (pcs->slot[i])
+			all[n++] = pcs->slot[i];
+	if (to) {
+		qsort(all, n, sizeof(*all), by_value);
+		for (size_t i = 0; i < n; i++)
+			fprintf(to, "%" PRIx64 "\n", all[i]);
+		fclose(to);
+	}
+	free(all);
+	return text;
+}
+
 static int report(const struct request *q, const struct vm_reach *r)
 {
 	int bad = 0;
 
+	if (q->save)
+		bad |= store(q->save, lines_of(&q->pcs));
 	if (q->json)
 		bad |= store(q->json, vm_reach_json(r));
 	if (q->html)

@@ -317,6 +317,26 @@ static unsigned int length(struct vm_mutator *m)
 #define PREAMBLES 4
 #define SHED	  40 /* ... and so many of 100 lose it when they go on */
 
+/* Of 100 programs so many have a call that an allocation fails in, where the target can do that. */
+#define FAILING	  6
+#define FAIL_MOST 8 /* no call here has many more allocations than these */
+
+static void fail_some(struct vm_mutator *m, struct vm_program *prog)
+{
+	struct vm_call *call;
+
+	if (!(vm_model_info(m->model)->features & VM_HAS_FAIL_NTH))
+		return;
+	for (unsigned int i = 0; i < prog->ncalls; i++)
+		if (prog->call[i].fail_nth && vm_rng_chance(&m->rng, SHED))
+			prog->call[i].fail_nth = 0;
+	if (!prog->ncalls || !vm_rng_chance(&m->rng, FAILING))
+		return;
+	call = &prog->call[vm_rng_below(&m->rng, prog->ncalls)];
+	call->fail_nth = (uint16_t)(1 + vm_rng_below(&m->rng, FAIL_MOST));
+	note(m, "fail", call);
+}
+
 #define HEAD_MAX 16 /* calls that are kept when a program goes on */
 #define GO_ON	 8  /* calls that are new, at least */
 
@@ -338,6 +358,7 @@ void vm_go_on(struct vm_mutator *m, struct vm_program *prog, unsigned int head)
 	model_to(m, prog, prog->ncalls);
 	append(m, prog, n);
 	note(m, "go on", NULL);
+	fail_some(m, prog);
 	ground_all(prog);
 	vm_program_normalise(prog);
 }
@@ -367,6 +388,7 @@ void vm_mutate(struct vm_mutator *m, struct vm_program *prog, const struct vm_pr
 	/* A name that nobody gave is a null pointer: seldom what is wanted. */
 	if (vm_rng_chance(&m->rng, 90))
 		ground_all(prog);
+	fail_some(m, prog);
 	vm_program_normalise(prog);
 }
 
@@ -403,6 +425,7 @@ void vm_generate(struct vm_mutator *m, struct vm_program *prog)
 	vm_model_start(m->model, prog);
 	append(m, prog, n);
 	snprintf(m->done, sizeof(m->done), "generate");
+	fail_some(m, prog);
 	vm_program_normalise(prog);
 }
 

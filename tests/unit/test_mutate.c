@@ -457,9 +457,38 @@ static void test_drop_leaves_no_unknown_name(void **state)
 	vm_mutator_free(&m);
 }
 
+/* A target that cannot let allocations fail is not asked to; one that can, now and then. */
+static void test_failing_allocations(void **state)
+{
+	struct vm_mutator m;
+	struct vm_program prog;
+
+	(void)state;
+	for (int can = 0; can < 2; can++) {
+		unsigned int failing = 0;
+
+		vm_model_default_info(&info);
+		info.features =
+			can ? info.features | VM_HAS_FAIL_NTH : info.features & ~VM_HAS_FAIL_NTH;
+		assert_int_equal(vm_mutator_init(&m, &info, vm_profile_by_name("6.18"), 3), 0);
+		for (int i = 0; i < 500; i++) {
+			vm_generate(&m, &prog);
+			for (unsigned int k = 0; k < prog.ncalls; k++)
+				failing += prog.call[k].fail_nth != 0;
+		}
+		if (can)
+			assert_in_range(failing, 10, 70);
+		else
+			assert_int_equal(failing, 0);
+		vm_mutator_free(&m);
+	}
+	vm_model_default_info(&info);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_failing_allocations),
 		cmocka_unit_test(test_rng_bounds),
 		cmocka_unit_test(test_generated_programs_are_sound),
 		cmocka_unit_test(test_generated_mappings),
