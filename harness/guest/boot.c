@@ -72,7 +72,7 @@ static bool fall_back(struct vm_keeper *k)
 
 void vm_keeper_boot_failed(struct vm_keeper *k, const char *why)
 {
-	bool hung = !why;
+	bool hung = !why, panicked;
 	char words[VM_LINE_MAX], reason[300], status[64], line[LINE_BYTES + 200];
 	int st = vm_machine_stop(&k->machine, hung ? 0 : 300, words);
 
@@ -86,9 +86,12 @@ void vm_keeper_boot_failed(struct vm_keeper *k, const char *why)
 		vm_keeper_boot(k);
 		return;
 	}
-	if (hung && ++k->attempt < ATTEMPTS) {
-		fprintf(stderr, "no hello within %u s, starting it again (%u of %d)%s%s\n",
-			k->limit_ms / 1000, k->attempt + 1, ATTEMPTS, why[0] ? ": " : "", why);
+	/* A guest that panics at once may have been starved; QEMU then ends well. */
+	panicked = !hung && !k->command && st == 0;
+	if ((hung || panicked) && ++k->attempt < ATTEMPTS) {
+		fprintf(stderr, "%s within %u s, starting it again (%u of %d)%s%s\n",
+			hung ? "no hello" : "it ended", k->limit_ms / 1000, k->attempt + 1,
+			ATTEMPTS, why[0] ? ": " : "", why);
 		vm_keeper_boot(k);
 		return;
 	}

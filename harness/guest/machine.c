@@ -90,7 +90,8 @@ static void add_machine(struct args *a, const struct vm_guest_spec *s, enum vm_a
  * norandmaps: programs find the same addresses each time. nokaslr: so do those who read addresses
  * in the console. oops=panic: what comes after an oops is not worth knowing, and the program that
  * made it is still the one in flight. loglevel=5: warnings are shown. mitigations=off: they are not
- * tested here and cost a good deal.
+ * tested here and may cost a good deal. no_timer_check: on a busy machine a guest without KVM
+ * counts too few ticks while it boots, and panics ("IO-APIC + timer doesn't work").
  */
 static void add_kernel(struct args *a, const struct vm_guest_spec *s, const char *initramfs)
 {
@@ -99,8 +100,9 @@ static void add_kernel(struct args *a, const struct vm_guest_spec *s, const char
 	add(a, "-initrd");
 	add(a, "%s", initramfs);
 	add(a, "-append");
-	add(a, "console=%s loglevel=5 panic=-1 oops=panic norandmaps nokaslr mitigations=off%s%s",
-	    s->arch == VM_ARCH_ARM64 ? "ttyAMA0" : "ttyS0", s->append[0] ? " " : "", s->append);
+	add(a, "console=%s loglevel=5 panic=-1 oops=panic norandmaps nokaslr mitigations=off%s%s%s",
+	    s->arch == VM_ARCH_ARM64 ? "ttyAMA0" : "ttyS0",
+	    s->arch == VM_ARCH_ARM64 ? "" : " no_timer_check", s->append[0] ? " " : "", s->append);
 }
 
 static void add_channels(struct args *a, const struct vm_guest_spec *s, const char *console)
