@@ -177,13 +177,13 @@ static bool injects_failure(const struct vm_script *s)
 	return false;
 }
 
-/* Does the program expect some pkey_alloc to end so (a vm_expect.result, an errno or 0)? */
-static bool expects_of_keys(const struct vm_script *s, int8_t result, int32_t value)
+/* Does the program expect some such call to end so (a vm_expect.result, an errno or 0)? */
+static bool expects(const struct vm_script *s, uint8_t op, int8_t result, int32_t value)
 {
 	for (unsigned int i = 0; i < s->prog.ncalls; i++)
 		for (unsigned int k = 0; k < s->nexpect[i]; k++)
-			if (s->prog.call[i].op == VM_OP_PKEY_ALLOC &&
-			    s->expect[i][k].result == result && s->expect[i][k].value == value)
+			if (s->prog.call[i].op == op && s->expect[i][k].result == result &&
+			    s->expect[i][k].value == value)
 				return true;
 	return false;
 }
@@ -191,19 +191,36 @@ static bool expects_of_keys(const struct vm_script *s, int8_t result, int32_t va
 /* What a program expects of pkey_alloc it says of processors with keys, or of those without. */
 static const char *wrong_processor(const struct vm_script *s, bool keys)
 {
-	bool given = expects_of_keys(s, 1, 0);
+	bool given = expects(s, VM_OP_PKEY_ALLOC, 1, 0);
 
 	if (!keys && given)
 		return "processor has no protection keys";
-	if (keys && !given && expects_of_keys(s, 2, ENOSPC))
+	if (keys && !given && expects(s, VM_OP_PKEY_ALLOC, 2, ENOSPC))
 		return "processor has protection keys";
 	return NULL;
+}
+
+/* Programs that bind memory know one node, 0, unless they say that there is no mbind. */
+static const char *wrong_nodes(const struct vm_script *s, uint64_t features)
+{
+	bool binds = false;
+
+	for (unsigned int i = 0; i < s->prog.ncalls; i++)
+		binds |= s->prog.call[i].op == VM_OP_MBIND || s->prog.call[i].op == VM_OP_HOME_NODE;
+	if (!binds)
+		return NULL;
+	if (expects(s, VM_OP_MBIND, 2, ENOSYS))
+		return features & VM_HAS_NUMA ? "kernel has NUMA" : NULL;
+	if (!(features & VM_HAS_NUMA))
+		return "kernel without NUMA";
+	return features & VM_HAS_ONE_NODE ? NULL : "machine has other NUMA nodes than node 0";
 }
 
 /* Why the program cannot be judged on this target, or NULL. */
 static const char *skip_reason(struct check *c, const struct vm_script *s)
 {
 	const struct vm_target_info *info = vm_target_info(c->run->target);
+	const char *why;
 
 	if (vm_preamble_refused(&s->prog, info, c->why_skip, sizeof(c->why_skip)))
 		return c->why_skip;
@@ -216,7 +233,8 @@ static const char *skip_reason(struct check *c, const struct vm_script *s)
 	if ((c->fail_nth.on || injects_failure(s)) && !(info->features & VM_HAS_FAIL_NTH))
 		return "allocations cannot be made to fail (CONFIG_FAULT_INJECTION, "
 		       "vmafuzz-executor --whole-machine)";
-	return wrong_processor(s, info->features & VM_HAS_PKU);
+	why = wrong_nodes(s, info->features);
+	return why ? why : wrong_processor(s, info->features & VM_HAS_PKU);
 }
 
 static void count_calls(struct check *c)

@@ -142,6 +142,25 @@ static void aim_mmap(struct vm_mutator *m, struct vm_call *call)
 		vm_aim_name(m, call);
 }
 
+/* Mostly what one node can have; the errors of masks, modes and flags now and then. */
+static void aim_mbind(struct vm_mutator *m, struct vm_call *call)
+{
+	put_span(m, call, vm_span_aimed(m));
+	call->arg[2].bits = vm_rng_below(&m->rng, VM_POLICY_COUNT + vm_rng_chance(&m->rng, 10));
+	if (call->arg[2].bits != VM_POLICY_DEFAULT && call->arg[2].bits != VM_POLICY_LOCAL)
+		call->arg[3].bits = VM_NODES_0;
+	if (vm_rng_chance(&m->rng, 15))
+		call->arg[3].bits ^= 1ull << vm_rng_below(&m->rng, 8);
+	if (vm_rng_chance(&m->rng, 25))
+		call->arg[4].bits = vm_rng_below(&m->rng, 4);
+	if (vm_rng_chance(&m->rng, 3))
+		call->arg[4].bits |= 1ull << vm_rng_below(&m->rng, 5);
+	if (vm_rng_chance(&m->rng, 20))
+		call->arg[5].bits = (uint64_t)VM_POLICY_BALANCING << vm_rng_below(&m->rng, 3);
+	if (vm_rng_chance(&m->rng, 3))
+		call->arg[5].bits |= (uint64_t)VM_POLICY_BALANCING << vm_rng_below(&m->rng, 3);
+}
+
 /* None; one of the first that are given out; or any number. */
 static uint64_t aim_key(struct vm_mutator *m, unsigned int none)
 {
@@ -230,6 +249,14 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 		put_span(m, call, vm_span_aimed(m));
 		call->arg[2].bits = vm_aim_prot(m);
 		call->arg[3].bits = aim_key(m, 60);
+		break;
+	case VM_OP_MBIND:
+		aim_mbind(m, call);
+		break;
+	case VM_OP_HOME_NODE:
+		put_span(m, call, vm_span_aimed(m));
+		call->arg[2].bits = vm_rng_chance(&m->rng, 3);
+		call->arg[3].bits = vm_rng_chance(&m->rng, 2);
 		break;
 	case VM_OP_PKEY_ALLOC:
 		call->arg[0].bits = vm_rng_chance(&m->rng, 3);
@@ -325,6 +352,7 @@ void vm_aim_call(struct vm_mutator *m, struct vm_call *call)
 		[VM_OP_MSYNC] = 1,	[VM_OP_MINCORE] = 1,	[VM_OP_PKEY_MPROTECT] = 2,
 		[VM_OP_NAME] = 1,	[VM_OP_MDWE] = 1,	[VM_OP_REMAP_FILE_PAGES] = 2,
 		[VM_OP_BRK] = 3,	[VM_OP_PKEY_ALLOC] = 2, [VM_OP_PKEY_FREE] = 1,
+		[VM_OP_MBIND] = 4,	[VM_OP_HOME_NODE] = 1,
 	};
 	const struct vm_model_area *areas;
 	uint8_t op = (uint8_t)vm_rng_weighted(&m->rng, weight, VM_OP_COUNT);

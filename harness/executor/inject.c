@@ -180,7 +180,8 @@ static bool may_do_nothing(uint8_t op)
 {
 	return op == VM_OP_MUNMAP || op == VM_OP_MPROTECT || op == VM_OP_PKEY_MPROTECT ||
 	       op == VM_OP_REMAP_FILE_PAGES || op == VM_OP_MSYNC || op == VM_OP_NAME ||
-	       op == VM_OP_MDWE || op == VM_OP_BRK || op == VM_OP_PKEY_FREE;
+	       op == VM_OP_MDWE || op == VM_OP_BRK || op == VM_OP_PKEY_FREE || op == VM_OP_MBIND ||
+	       op == VM_OP_HOME_NODE;
 }
 
 /* munmap, mprotect and their like that would have had something to do. */

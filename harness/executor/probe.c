@@ -148,6 +148,26 @@ static int has_pku(struct vm_executor *ex)
 	return syscall(SYS_pkey_alloc, 0, 0) < 0;
 }
 
+/* mbind of nothing to the default policy. */
+static int has_numa(struct vm_executor *ex)
+{
+	return syscall(SYS_mbind, ex->info.layout.arena_base, 0, 0, NULL, 0, 0) != 0;
+}
+
+/* get_mempolicy(MPOL_F_MEMS_ALLOWED) */
+static int has_one_node(struct vm_executor *ex)
+{
+	unsigned long mask[64] = { 0 };
+
+	(void)ex;
+	if (syscall(SYS_get_mempolicy, NULL, mask, sizeof(mask) * 8, NULL, 4))
+		return 1;
+	for (size_t i = 1; i < sizeof(mask) / sizeof(mask[0]); i++)
+		if (mask[i])
+			return 1;
+	return mask[0] != 1;
+}
+
 static int has_anon_name(struct vm_executor *ex)
 {
 	volatile uint64_t *page = map_pages(ex, 1);
@@ -305,6 +325,8 @@ void vm_probe_all(struct vm_executor *ex)
 	probe(ex, has_huge_2mb, VM_HAS_HUGE_2MB);
 	probe(ex, has_huge_1gb, VM_HAS_HUGE_1GB);
 	probe(ex, has_huge_pool, VM_HAS_HUGE_POOL);
+	if (probe(ex, has_numa, VM_HAS_NUMA))
+		probe(ex, has_one_node, VM_HAS_ONE_NODE);
 	probe(ex, has_sysv_shm, VM_HAS_SYSV_SHM);
 	probe(ex, has_swapin, VM_HAS_MADV_SWAPIN);
 	probe(ex, has_fail_nth, VM_HAS_FAIL_NTH);

@@ -8,13 +8,13 @@
 
 /* What numbers meant in each version, for ever: see "How the corpus keeps its meaning". */
 static const struct {
-	uint8_t nops, nobjects, nadvice, nwords;
+	uint8_t nops, nobjects, nadvice, nwords, nmodes;
 } versions[VM_BYTES_VERSION + 1] = {
 	[1] = { .nops = 8, .nobjects = 1 },
-	[2] = { .nops = 30, .nobjects = 6, .nadvice = 27, .nwords = 16 },
+	[2] = { .nops = 32, .nobjects = 6, .nadvice = 27, .nwords = 16, .nmodes = 7 },
 };
 
-_Static_assert(VM_OP_COUNT == 30 && VM_OBJECT_COUNT == 6 && VM_PREAMBLE_COUNT == 16,
+_Static_assert(VM_OP_COUNT == 32 && VM_OBJECT_COUNT == 6 && VM_PREAMBLE_COUNT == 16,
 	       "a new opcode or word needs a new VM_BYTES_VERSION, see versions[]");
 
 #define CONTROL_LET	 0x0f
@@ -127,7 +127,7 @@ static uint64_t get_choice(struct reader *r, const struct vm_arg_desc *desc, uin
 }
 
 static void get_arg(struct reader *r, const struct vm_arg_desc *desc, unsigned int version,
-		    union vm_arg *arg)
+		    uint8_t nchoices, union vm_arg *arg)
 {
 	switch (desc->kind) {
 	case VM_ARG_ADDR:
@@ -147,7 +147,7 @@ static void get_arg(struct reader *r, const struct vm_arg_desc *desc, unsigned i
 		arg->bits = get(r, 1) % versions[version].nobjects;
 		break;
 	case VM_ARG_CHOICE:
-		arg->bits = get_choice(r, desc, versions[version].nadvice);
+		arg->bits = get_choice(r, desc, nchoices);
 		break;
 	case VM_ARG_NONE:
 		break;
@@ -157,7 +157,7 @@ static void get_arg(struct reader *r, const struct vm_arg_desc *desc, unsigned i
 static void get_call(struct reader *r, unsigned int version, struct vm_call *call)
 {
 	const struct vm_call_desc *desc;
-	uint8_t control;
+	uint8_t control, nchoices;
 
 	call->op = (uint8_t)get(r, 1) % versions[version].nops;
 	desc = vm_call_desc(call->op);
@@ -171,9 +171,10 @@ static void get_call(struct reader *r, unsigned int version, struct vm_call *cal
 
 		r->at += skip < left ? skip : left;
 	}
+	nchoices = call->op == VM_OP_MBIND ? versions[version].nmodes : versions[version].nadvice;
 	for (unsigned int i = 0; i < desc->nargs; i++)
 		if (desc->arg[i].since <= version)
-			get_arg(r, &desc->arg[i], version, &call->arg[i]);
+			get_arg(r, &desc->arg[i], version, nchoices, &call->arg[i]);
 }
 
 /* Header byte 2 says how many words there are, if that many can be; anything else says none. */

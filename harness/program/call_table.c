@@ -12,6 +12,7 @@
 /* The same on every architecture; older libc headers lack them. */
 #define VM_NR_MSEAL	      462
 #define VM_NR_PROCESS_MADVISE 440
+#define VM_NR_HOME_NODE	      450
 
 static const struct vm_word mmap_words[] = {
 	{ "anon", MAP_ANONYMOUS },
@@ -109,6 +110,45 @@ static const struct vm_word key_words[] = {
 static const struct vm_word key_rights_words[] = {
 	{ "noaccess", VM_KEY_NO_ACCESS },
 	{ "nowrite", VM_KEY_NO_WRITE },
+	{ NULL, 0 },
+};
+
+/* MPOL_* of <linux/mempolicy.h>, which older headers lack in part. */
+static const struct vm_word policy_words[] = {
+	{ "default", VM_POLICY_DEFAULT },
+	{ "preferred", VM_POLICY_PREFERRED },
+	{ "bind", VM_POLICY_BIND },
+	{ "interleave", VM_POLICY_INTERLEAVE },
+	{ "local", VM_POLICY_LOCAL },
+	{ "preferred_many", VM_POLICY_PREFERRED_MANY },
+	{ "weighted_interleave", VM_POLICY_WEIGHTED },
+	{ NULL, 0 },
+};
+
+/* The nodes, and what is wrong with the mask that says them: harness/executor/calls/run_mbind.c */
+static const struct vm_word nodes_words[] = {
+	{ "node0", VM_NODES_0 },
+	{ "node1", VM_NODES_1 },
+	{ "nomask", VM_NODES_NO_MASK },
+	{ "badmask", VM_NODES_BAD_MASK },
+	{ "onemax", VM_NODES_ONE_MAX },
+	{ "nomax", VM_NODES_NO_MAX },
+	{ "longmax", VM_NODES_LONG_MAX },
+	{ "farnode", VM_NODES_FAR },
+	{ NULL, 0 },
+};
+
+static const struct vm_word mbind_words[] = {
+	{ "strict", VM_MBIND_STRICT },
+	{ "move", VM_MBIND_MOVE },
+	{ "move_all", VM_MBIND_MOVE_ALL },
+	{ NULL, 0 },
+};
+
+static const struct vm_word policy_flag_words[] = {
+	{ "static", VM_POLICY_STATIC },
+	{ "relative", VM_POLICY_RELATIVE },
+	{ "balancing", VM_POLICY_BALANCING },
 	{ NULL, 0 },
 };
 
@@ -291,6 +331,14 @@ static void mseal_footprint(const struct vm_syscall *sc, const struct vm_layout 
  */
 static void walk_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
 			   struct vm_range range[2])
+{
+	if (page_aligned(sc->arg[0], layout))
+		range[0] = flat_range(sc->arg[0], page_up(sc->arg[1], layout));
+}
+
+/* do_mbind() refuses as mseal does; set_mempolicy_home_node() too. 6.12 mm/mempolicy.c. */
+static void policy_footprint(const struct vm_syscall *sc, const struct vm_layout *layout,
+			     struct vm_range range[2])
 {
 	if (page_aligned(sc->arg[0], layout))
 		range[0] = flat_range(sc->arg[0], page_up(sc->arg[1], layout));
@@ -479,9 +527,9 @@ static void shmdt_footprint(const struct vm_syscall *sc, const struct vm_layout 
 	{                                                                                          \
 		"flags", VM_ARG_FLAGS, words, bits, 0, 0                                           \
 	}
-#define RIGHTS(words)                                                                              \
+#define MASK(name, words, bits)                                                                    \
 	{                                                                                          \
-		"rights", VM_ARG_FLAGS, words, UINT32_MAX, 0, 0                                    \
+		name, VM_ARG_FLAGS, words, bits, 0, 0                                              \
 	}
 #define CHOICE(name, words)                                                                        \
 	{                                                                                          \
@@ -640,9 +688,23 @@ static const struct vm_call_desc table[VM_OP_COUNT] = {
 		.arg = { ADDR("addr") },
 		.syntax = "%a", .footprint = brk_footprint,
 	},
+	[VM_OP_MBIND] = {
+		.name = "mbind", .nr = -1, .nargs = 6,
+		.arg = { ADDR("addr"), LEN("len"), CHOICE("mode", policy_words),
+			 MASK("nodes", nodes_words, VM_NODES_ALL),
+			 FLAGS(mbind_words, UINT32_MAX),
+			 MASK("mode flags", policy_flag_words, VM_POLICY_FLAGS) },
+		.syntax = "%r %c %f %f %w", .footprint = policy_footprint,
+	},
+	[VM_OP_HOME_NODE] = {
+		.name = "set_mempolicy_home_node", .nr = VM_NR_HOME_NODE, .nargs = 4,
+		.arg = { ADDR("addr"), LEN("len"), MASK("node", no_words, UINT32_MAX),
+			 FLAGS(no_words, UINT32_MAX) },
+		.syntax = "%r %f %w", .footprint = policy_footprint,
+	},
 	[VM_OP_PKEY_ALLOC] = {
 		.name = "pkey_alloc", .nr = SYS_pkey_alloc, .nargs = 2,
-		.arg = { FLAGS(no_words, UINT32_MAX), RIGHTS(key_rights_words) },
+		.arg = { FLAGS(no_words, UINT32_MAX), MASK("rights", key_rights_words, UINT32_MAX) },
 		.syntax = "%f %w", .footprint = no_footprint,
 	},
 	[VM_OP_PKEY_FREE] = {

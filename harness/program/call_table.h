@@ -30,6 +30,40 @@ enum vm_arg_kind {
 #define VM_KEY_NO_WRITE	 2u
 #define VM_KEYS		 16u
 
+/* mbind: MPOL_* of <linux/mempolicy.h>. */
+enum {
+	VM_POLICY_DEFAULT,
+	VM_POLICY_PREFERRED,
+	VM_POLICY_BIND,
+	VM_POLICY_INTERLEAVE,
+	VM_POLICY_LOCAL,
+	VM_POLICY_PREFERRED_MANY,
+	VM_POLICY_WEIGHTED,
+	VM_POLICY_COUNT
+};
+#define VM_POLICY_BALANCING 0x2000u
+#define VM_POLICY_RELATIVE  0x4000u
+#define VM_POLICY_STATIC    0x8000u
+#define VM_POLICY_FLAGS	    (VM_POLICY_BALANCING | VM_POLICY_RELATIVE | VM_POLICY_STATIC)
+#define VM_MBIND_STRICT	    1u
+#define VM_MBIND_MOVE	    2u
+#define VM_MBIND_MOVE_ALL   4u
+
+/*
+ * Its nodes. Else: no mask (NULL), or one that is not at a user address; maxnode is 1 (so that the
+ * mask has no bits), 0, more than a page has bits, or just that many with the last bit set. 65
+ * without these.
+ */
+#define VM_NODES_0	  1u
+#define VM_NODES_1	  2u
+#define VM_NODES_NO_MASK  4u
+#define VM_NODES_BAD_MASK 8u
+#define VM_NODES_ONE_MAX  16u
+#define VM_NODES_NO_MAX	  32u
+#define VM_NODES_LONG_MAX 64u
+#define VM_NODES_FAR	  128u
+#define VM_NODES_ALL	  255u
+
 /* PR_MDWE_REFUSE_EXEC_GAIN, PR_MDWE_NO_INHERIT of <linux/prctl.h>; older headers lack them. */
 #define VM_MDWE_REFUSE	   1u
 #define VM_MDWE_NO_INHERIT 2u

@@ -71,6 +71,8 @@ enum vm_op {
 	VM_OP_BRK,
 	VM_OP_PKEY_ALLOC,
 	VM_OP_PKEY_FREE,
+	VM_OP_MBIND,
+	VM_OP_HOME_NODE,
 	VM_OP_COUNT
 };
 

@@ -48,6 +48,8 @@
 #define VM_HAS_MADV_HWPOISON  (1ull << 26) /* ... and soft_offline */
 #define VM_HAS_MADV_GUARD     (1ull << 27) /* guard_install, guard_remove */
 #define VM_HAS_MADV_SWAPIN    (1ull << 28) /* willneed of anonymous memory (CONFIG_SWAP) */
+#define VM_HAS_NUMA	      (1ull << 40) /* mbind: CONFIG_NUMA */
+#define VM_HAS_ONE_NODE	      (1ull << 41) /* memory may be of node 0 alone */
 /* Probes of behaviour (oracle/profiles/): run once, in a child, when the executor starts. */
 /* Huge pages (MAP_HUGETLB): which sizes there are, not how many pages. */
 #define VM_HAS_HUGE_2MB	    (1ull << 29)

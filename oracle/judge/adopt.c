@@ -71,6 +71,7 @@ static struct vm_area unknown_piece(struct vm_judge *j, const struct vm_vma *v, 
 				 .account = VM_MAYBE,
 				 .guard = vm_has_guards(j->profile, j->info) ? VM_MAYBE : VM_NO,
 				 .name = VM_NAME_UNKNOWN,
+				 .policy = j->info->features & VM_HAS_NUMA ? VM_POLICY_UNKNOWN : 0,
 				 .flags_maybe = VM_TRACKED_FLAGS };
 
 	/* huge pages are of a file */

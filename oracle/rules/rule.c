@@ -29,6 +29,8 @@ static const struct {
 	[VM_OP_MSYNC] = { "msync", vm_rule_msync },
 	[VM_OP_MINCORE] = { "mincore", vm_rule_mincore },
 	[VM_OP_PKEY_MPROTECT] = { "mprotect", vm_rule_mprotect },
+	[VM_OP_MBIND] = { "mbind", vm_rule_mbind },
+	[VM_OP_HOME_NODE] = { "mbind", vm_rule_home_node },
 	[VM_OP_PKEY_ALLOC] = { "pkey", vm_rule_pkey_alloc },
 	[VM_OP_PKEY_FREE] = { "pkey", vm_rule_pkey_free },
 	[VM_OP_NAME] = { "name", vm_rule_name_area },

@@ -255,6 +255,8 @@ void vm_rule_munmap(struct vm_rule *r);
 void vm_rule_mremap(struct vm_rule *r);
 void vm_rule_mprotect(struct vm_rule *r); /* pkey_mprotect too */
 void vm_rule_mseal(struct vm_rule *r);
+void vm_rule_mbind(struct vm_rule *r);
+void vm_rule_home_node(struct vm_rule *r);
 void vm_rule_pkey_alloc(struct vm_rule *r);
 void vm_rule_pkey_free(struct vm_rule *r);
 void vm_rule_touch(struct vm_rule *r); /* read, write, fill */

@@ -166,6 +166,27 @@ static void change_flags(const struct vm_step *st, struct vm_state *s)
 	}
 }
 
+/* mbind_range(): VMAs that have this policy are left alone. */
+static void change_policies(const struct vm_step *st, struct vm_state *s)
+{
+	vm_state_split(s, st->start);
+	vm_state_split(s, st->end);
+	for (uint32_t i = vm_state_from(s, st->start); i < s->n && s->area[i].start < st->end;
+	     i++) {
+		struct vm_area *a = &s->area[i];
+		uint16_t policy = st->policy;
+
+		if (st->keep)
+			policy = a->policy ? a->policy | VM_POLICY_HOME : 0;
+		if (a->policy == policy && policy != VM_POLICY_UNKNOWN)
+			continue;
+		a->policy = policy;
+		a->begins = VM_MAYBE;
+		if (i + 1 < s->n)
+			a[1].begins = VM_MAYBE;
+	}
+}
+
 bool vm_fresh_pages(struct vm_area *a, struct vm_objects *o)
 {
 	if (a->shared)
@@ -551,6 +572,9 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 		case VM_STEP_SEAL:
 		case VM_STEP_NAME:
 			change_areas(st, s);
+			break;
+		case VM_STEP_POLICY:
+			change_policies(st, s);
 			break;
 		case VM_STEP_FLAGS:
 			change_flags(st, s);

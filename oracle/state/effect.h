@@ -33,6 +33,8 @@ enum vm_step_kind {
 		       */
 	VM_STEP_GROW, /* what begins at `end` and grows down (VM_GROWSDOWN) begins at `start` */
 	VM_STEP_DEFAULT,  /* mm->def_flags: new mappings get `flags` of VM_LOCK_FLAGS */
+	VM_STEP_POLICY,	  /* mapped pages of [start, end) get `policy`; `keep`: node 0 as home of it
+			   */
 	VM_STEP_EXEC_KEY, /* a protection key is taken for memory with PROT_EXEC alone */
 };
 
@@ -46,9 +48,10 @@ struct vm_step {
 	bool ksm_only;	   /* FLAGS: shared and droppable memory is left alone */
 	bool chosen; /* the address that the kernel chose (its result) is added to start, end; MOVE:
 			to */
-	uint8_t call; /* FILL, WRITE: index of the call in the program */
-	uint8_t name; /* NAME: as vm_area.name */
-	uint8_t huge; /* MAP: of huge pages, as vm_area.huge; a new object at `off` */
+	uint8_t call;	 /* FILL, WRITE: index of the call in the program */
+	uint8_t name;	 /* NAME: as vm_area.name */
+	uint8_t huge;	 /* MAP: of huge pages, as vm_area.huge; a new object at `off` */
+	uint16_t policy; /* POLICY: as vm_area.policy */
 	uint64_t start, end, to;
 	uint32_t object; /* MAP: VM_NO_OBJECT for anonymous memory or a new segment; RESIZE */
 	uint16_t attach; /* MAP: of s0, as vm_area.attach */

@@ -263,6 +263,9 @@ void vm_state_put(struct vm_state *s, const struct vm_area *a)
 /* Do two neighbours certainly differ in what VMAs must have in common? */
 static bool differ(const struct vm_area *a, const struct vm_area *b)
 {
+	if (a->policy != b->policy && a->policy != VM_POLICY_UNKNOWN &&
+	    b->policy != VM_POLICY_UNKNOWN)
+		return true;
 	if (a->name != b->name && a->name != VM_NAME_UNKNOWN && b->name != VM_NAME_UNKNOWN)
 		return true;
 	if (a->prot != b->prot || a->shared != b->shared || a->own != b->own)

@@ -61,13 +61,23 @@ struct vm_area {
 	 * differ, merges never.
 	 */
 	uint8_t begins;
-	uint8_t own;   /* enum vm_own */
-	uint8_t guard; /* enum vm_tri: every page is a guard page (MADV_GUARD_INSTALL) */
-	uint8_t huge;  /* VM_HUGETLB: its pages have 1 << huge bytes; 0: unknown */
-	uint8_t name;  /* PR_SET_VMA_ANON_NAME: VM_NAME_* bits; keeps VMAs apart */
+	uint8_t own;	 /* enum vm_own */
+	uint8_t guard;	 /* enum vm_tri: every page is a guard page (MADV_GUARD_INSTALL) */
+	uint8_t huge;	 /* VM_HUGETLB: its pages have 1 << huge bytes; 0: unknown */
+	uint8_t name;	 /* PR_SET_VMA_ANON_NAME: VM_NAME_* bits; keeps VMAs apart */
+	uint16_t policy; /* mbind: VM_AREA_POLICY and so on; keeps VMAs apart */
 };
 
 #define VM_NAME_UNKNOWN 0xff
+
+/*
+ * Memory policies: 0 is the default, others are VM_AREA_POLICY with the mode in the lowest bits.
+ * Equal numbers are what mpol_equal() finds equal.
+ */
+#define VM_AREA_POLICY	  0x8000u
+#define VM_POLICY_MODE	  0x0007u
+#define VM_POLICY_HOME	  0x0008u /* the home node is node 0 */
+#define VM_POLICY_UNKNOWN 0xffffu
 
 /* Protection keys (x86); all zero where there are none. */
 struct vm_keys {

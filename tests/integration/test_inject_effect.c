@@ -61,6 +61,7 @@ static const struct effect effects[] = {
 	  RW | VM_MODE_X },
 	{ "success-for-nothing", "brk brk[2]\nread brk+2\n", RESULT, 1, 2, 0 },
 	{ "success-for-nothing", FOUR "msync p8+1 sync\n", RESULT, 2, -ENOMEM, 0 },
+	{ "success-for-nothing", FOUR "mbind p1+1 bind node0 0\n", VMAS, 2, 3, 1 },
 	{ "success-for-nothing", "pkey_free 0x1\n", RESULT, 0, -EINVAL, 0 },
 	{ "size-kept", "mmap p0+4 rw m0 shared\ntruncate m0 2\nread p0+4\n", RESULT, 2, 2, 4 },
 	{ "residence-wrong", FOUR "mincore p0+4\n", RESULT, 2, 0xf, 0xe },

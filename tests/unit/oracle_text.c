@@ -241,7 +241,8 @@ static void add_step(struct vm_text *t, const struct vm_step *st)
 		[VM_STEP_EXEC] = "exec",	   [VM_STEP_LOCK] = "lock",
 		[VM_STEP_DEFAULT] = "default",	   [VM_STEP_DROP] = "drop",
 		[VM_STEP_FREE] = "free",	   [VM_STEP_PUNCH] = "punch",
-		[VM_STEP_GROW] = "grow",	   [VM_STEP_GUARD] = "guard",
+		[VM_STEP_GROW] = "grow",	   [VM_STEP_POLICY] = "policy",
+		[VM_STEP_EXEC_KEY] = "exec key",   [VM_STEP_GUARD] = "guard",
 		[VM_STEP_UNGUARD] = "unguard",
 	};
 

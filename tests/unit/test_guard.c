@@ -226,6 +226,15 @@ static void test_locks(void **state)
 	PERMITTED(MUNLOCKALL, 0, 0, 0, 0, 0);
 }
 
+static void test_policies(void **state)
+{
+	(void)state;
+	check_edges(VM_OP_MBIND, 2, 0);
+	check_edges(VM_OP_HOME_NODE, 0, 0);
+	GUARDED(MBIND, 0, TASK + P, 0, 0, 0);
+	PERMITTED(MBIND, 9 * P + 1, 4 * P, 0, 0, 0);
+}
+
 /* Key 0 is the executor's, too. */
 static void test_keys(void **state)
 {
@@ -331,6 +340,7 @@ int main(void)
 		cmocka_unit_test(test_touch_of_too_much),
 		cmocka_unit_test(test_locks),
 		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_policies),
 		cmocka_unit_test(test_footprint_is_proper),
 		cmocka_unit_test(test_unlimited_locks),
 	};

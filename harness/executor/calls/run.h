@@ -69,6 +69,9 @@ void vm_run_mincore(const struct vm_executor *ex, struct vm_event *e);
 /* remap_file_pages(2): its offset counts pages, that of the row is in bytes and rounded down. */
 void vm_run_remap_file_pages(const struct vm_executor *ex, struct vm_event *e);
 
+/* mbind(2): its nodes are VM_NODES_*. */
+void vm_run_mbind(const struct vm_executor *ex, struct vm_event *e);
+
 /* prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME), prctl(PR_SET_MDWE). */
 void vm_run_name(struct vm_event *e);
 void vm_run_mdwe(struct vm_event *e);

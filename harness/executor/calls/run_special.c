@@ -17,6 +17,9 @@ void vm_run_special(const struct vm_executor *ex, struct vm_event *e)
 	case VM_OP_MDWE:
 		vm_run_mdwe(e);
 		break;
+	case VM_OP_MBIND:
+		vm_run_mbind(ex, e);
+		break;
 	case VM_OP_BRK:
 		vm_run_brk(e);
 		break;
