@@ -91,6 +91,15 @@ static struct vm_area unknown_piece(struct vm_judge *j, const struct vm_vma *v, 
 	return piece;
 }
 
+/* Pieces of one VMA have one policy and one name: belief in what was different is given up. */
+static void forget_apart(struct vm_area *before, struct vm_area *piece)
+{
+	if (before->policy != piece->policy)
+		before->policy = piece->policy = VM_POLICY_UNKNOWN;
+	if (before->name != piece->name)
+		before->name = piece->name = VM_NAME_UNKNOWN;
+}
+
 /* One piece of an observed VMA: with the believed area there, or with none. */
 static void adopt_piece(struct vm_judge *j, const struct vm_vma *v, const struct vm_area *a,
 			uint64_t start, uint64_t end, struct vm_state *to)
@@ -120,6 +129,8 @@ static void adopt_piece(struct vm_judge *j, const struct vm_vma *v, const struct
 	piece.own = VM_NOT_OWN;
 	piece.begins = start == v->start ? VM_YES : VM_NO;
 	adopt_flags(j, v, &piece);
+	if (piece.begins == VM_NO && to->n)
+		forget_apart(&to->area[to->n - 1], &piece);
 	to->area[to->n++] = piece;
 }
 

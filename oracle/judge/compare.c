@@ -156,3 +156,29 @@ void vm_compare(const struct vm_run *a, uint32_t na, const struct vm_run *b, uin
 			k++;
 	}
 }
+
+/* Do neighbours certainly differ in what no look shows, but that keeps VMAs apart? */
+static bool kept_apart(const struct vm_area *a, const struct vm_area *b)
+{
+	return a->end == b->start && !a->own && !b->own &&
+	       ((a->policy != b->policy && a->policy != VM_POLICY_UNKNOWN &&
+		 b->policy != VM_POLICY_UNKNOWN) ||
+		(a->name != b->name && a->name != VM_NAME_UNKNOWN && b->name != VM_NAME_UNKNOWN));
+}
+
+void vm_compare_joined(const struct vm_state *s, const struct vm_snapshot *snap,
+		       struct vm_diffs *out)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 1; i < s->n; i++) {
+		const struct vm_area *a = &s->area[i];
+
+		if (!kept_apart(a - 1, a))
+			continue;
+		while (k < snap->nvma && snap->vma[k].end <= a->start)
+			k++;
+		if (k < snap->nvma && snap->vma[k].start < a->start)
+			add(out, a->start, a->end, VM_DIFF_JOINED, a->prot, a->prot);
+	}
+}

@@ -14,8 +14,9 @@ enum vm_diff_kind {
 	VM_DIFF_BACKING, /* another object, or another place in it */
 	VM_DIFF_UNSEALED,
 	VM_DIFF_SEALED,
-	VM_DIFF_FLAGS, /* other VmFlags */
-	VM_DIFF_GUARD, /* guard pages in one belief only; snapshots do not show them */
+	VM_DIFF_FLAGS,	/* other VmFlags */
+	VM_DIFF_GUARD,	/* guard pages in one belief only; snapshots do not show them */
+	VM_DIFF_JOINED, /* one VMA of what has another policy, or another name, than before it */
 };
 
 struct vm_diff {
@@ -58,6 +59,10 @@ uint32_t vm_runs_of_snapshot(const struct vm_snapshot *snap, const struct vm_tar
 
 /* Flags of VM_TRACKED_FLAGS that smaps of this kernel does not show. */
 uint64_t vm_flags_unshown(const struct vm_target_info *info);
+
+/* Add to *out where the snapshot has one VMA of areas that no VMA can hold together. */
+void vm_compare_joined(const struct vm_state *s, const struct vm_snapshot *snap,
+		       struct vm_diffs *out);
 
 void vm_compare(const struct vm_run *a, uint32_t na, const struct vm_run *b, uint32_t nb,
 		struct vm_diffs *out);

@@ -167,6 +167,7 @@ void vm_against(struct vm_judge *j, const struct vm_state *s, const struct vm_sn
 	uint32_t na = vm_runs_of_state(s, &j->scratch->objects, false, a);
 	uint32_t nb = vm_runs_of_snapshot(snap, j->info, b);
 	vm_compare(a, na, b, nb, d);
+	vm_compare_joined(s, snap, d);
 	cut_at_ranges(j, d);
 }
 

@@ -50,6 +50,7 @@ static const char *change_word(uint8_t kind)
 		[VM_DIFF_SEALED] = "sealed",
 		[VM_DIFF_FLAGS] = "VmFlags changed",
 		[VM_DIFF_GUARD] = "guard pages changed",
+		[VM_DIFF_JOINED] = "policy or name lost",
 	};
 
 	return words[kind];
@@ -67,6 +68,7 @@ static const char *wrong_word(uint8_t kind)
 		[VM_DIFF_SEALED] = "is sealed",
 		[VM_DIFF_FLAGS] = "has other VmFlags",
 		[VM_DIFF_GUARD] = "has other guard pages",
+		[VM_DIFF_JOINED] = "is one VMA with what has another policy or name",
 	};
 
 	return words[kind];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* mbind and set_mempolicy_home_node, also where there is no NUMA, or more than one node. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "tests/unit/oracle_text.h"
+#include "tests/unit/trace_builder.h"
 
 static struct bench *with_node(const char *state)
 {
@@ -161,12 +162,31 @@ static void test_several_nodes(void **state)
 	bench_close(b);
 }
 
+/* A policy that was set is missed where the layout shows one VMA; once, then it is not believed. */
+static void test_policy_lost(void **state)
+{
+	struct trace_builder *t = tb_open("6.18.0");
+
+	(void)state;
+	tb_trace(t)->info.features |= VM_HAS_NUMA | VM_HAS_ONE_NODE;
+	tb_start(t, "");
+	tb_call(t, "mmap p0+4 rw anon private", ARENA(0), "p0+4 rw");
+	tb_call(t, "mbind p2+2 bind node0 0", 0, "p0+4 rw");
+	tb_call(t, "mbind p8+1 bind node0 0", -EFAULT, "same");
+	tb_end(t, "p0+4 rw");
+	EXACT(t, "6.18",
+	      "2 violation success: mbind: success, but range is one VMA with what has another "
+	      "policy or name");
+	tb_close(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_no_numa),	  cmocka_unit_test(test_arguments),
-		cmocka_unit_test(test_strict),	  cmocka_unit_test(test_policies_keep_apart),
-		cmocka_unit_test(test_home_node), cmocka_unit_test(test_several_nodes),
+		cmocka_unit_test(test_no_numa),	    cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_strict),	    cmocka_unit_test(test_policies_keep_apart),
+		cmocka_unit_test(test_home_node),   cmocka_unit_test(test_several_nodes),
+		cmocka_unit_test(test_policy_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
