@@ -423,7 +423,6 @@ static bool own_ranges_only(struct vm_judge *j, const struct vm_outcome *o)
 static void doubt_others(struct vm_judge *j, const struct vm_outcome *taken)
 {
 	const struct vm_outcomes *outs = &j->scratch->outcomes;
-	uint64_t page_size = j->info->layout.page_size;
 	bool sure = true;
 
 	for (uint32_t i = 0; i < outs->n; i++) {
@@ -433,10 +432,10 @@ static void doubt_others(struct vm_judge *j, const struct vm_outcome *taken)
 			continue;
 		if (sure && vm_effect_is_hidden(&taken->effect)) {
 			vm_state_copy(j->after, j->before);
-			vm_effect_doubt(&taken->effect, j->after, &j->scratch->objects, page_size);
+			vm_effect_doubt(&taken->effect, j->after, &j->scratch->objects);
 		}
 		sure = false;
-		vm_effect_doubt(&o->effect, j->after, &j->scratch->objects, page_size);
+		vm_effect_doubt(&o->effect, j->after, &j->scratch->objects);
 	}
 }
 

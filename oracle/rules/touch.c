@@ -46,6 +46,13 @@ static const struct vm_cause commit = { .text = "growth beyond the commit limit"
 static const struct vm_cause beyond = { .text = "address beyond TASK_SIZE",
 					.basis = "arch fault handler" };
 
+static const struct vm_cause no_memory = {
+	.text = "an allocation failed",
+	.basis = "mm/mmap.c expand_downwards(): anon_vma_prepare(), vma_iter_prealloc()",
+	.resource = true,
+	.starved = true,
+};
+
 static void faults(struct vm_rule *r, enum vm_tri cond, int64_t done, int signo, int code,
 		   const struct vm_cause *cause)
 {
@@ -172,6 +179,7 @@ static bool grow(struct vm_rule *r, uint64_t at, int64_t done)
 	    stays(r, growth_over_memlock(r, above, bytes), done, &memlock) ||
 	    stays(r, vm_over_commit(r, bytes / page, bytes / page), done, &commit))
 		return false;
+	stays(r, r->starved ? VM_MAYBE : VM_NO, done, &no_memory);
 	r->done.n = grown(r);
 	vm_does(r, &step);
 	return !r->out->silent;

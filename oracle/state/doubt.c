@@ -46,27 +46,14 @@ static void may_be_freed(const struct vm_area *a, struct vm_objects *o)
 		x->page[i].may_zero = VM_ZERO_HEAD | VM_ZERO_REST;
 }
 
-/* A private mapping of an object may have its own copies of these pages. */
-static void doubt_copies(const struct vm_area *a, struct vm_objects *o, uint64_t page_size)
-{
-	if (a->flags & VM_BIT(VM_FLAG_HT))
-		return;
-	for (uint64_t at = a->start; at < a->end && a->anon != VM_NO_OBJECT; at += page_size) {
-		struct vm_object_page *p =
-			vm_object_page(&o->object[a->anon], a->off + (at - a->start));
-
-		if (p)
-			p->known = p->rest_known = false;
-	}
-}
-
-static void doubt_bytes(const struct vm_step *st, struct vm_area *a, struct vm_objects *o,
-			uint64_t page_size)
+static void doubt_bytes(const struct vm_step *st, struct vm_area *a, struct vm_objects *o)
 {
 	uint64_t end = a->off + (a->end - a->start);
 
-	if (st->kind == VM_STEP_COPY)
-		doubt_copies(a, o, page_size);
+	if (st->kind == VM_STEP_COPY && a->anon != VM_NO_OBJECT && !(a->flags & VM_BIT(VM_FLAG_HT)))
+		o->object[a->anon].partial = true; /* it may have copies of any of these pages */
+	else if (st->kind == VM_STEP_COPY)
+		return;
 	else if (st->kind == VM_STEP_FREE && !a->shared && a->anon == VM_NO_OBJECT)
 		may_be_freed(a, o);
 	else if (st->kind == VM_STEP_PUNCH && a->shared)
@@ -76,8 +63,7 @@ static void doubt_bytes(const struct vm_step *st, struct vm_area *a, struct vm_o
 			     end);
 }
 
-static void doubt_area(const struct vm_step *st, struct vm_area *a, struct vm_objects *o,
-		       uint64_t page_size)
+static void doubt_area(const struct vm_step *st, struct vm_area *a, struct vm_objects *o)
 {
 	switch (st->kind) {
 	case VM_STEP_SEAL:
@@ -97,11 +83,10 @@ static void doubt_area(const struct vm_step *st, struct vm_area *a, struct vm_ob
 	default:
 		break;
 	}
-	doubt_bytes(st, a, o, page_size);
+	doubt_bytes(st, a, o);
 }
 
-void vm_effect_doubt(const struct vm_effect *e, struct vm_state *s, struct vm_objects *o,
-		     uint64_t page_size)
+void vm_effect_doubt(const struct vm_effect *e, struct vm_state *s, struct vm_objects *o)
 {
 	for (uint32_t i = 0; i < e->n; i++) {
 		const struct vm_step *st = &e->step[i];
@@ -114,7 +99,7 @@ void vm_effect_doubt(const struct vm_effect *e, struct vm_state *s, struct vm_ob
 		vm_state_split(s, st->start);
 		vm_state_split(s, st->end);
 		for (k = vm_state_from(s, st->start); k < s->n && s->area[k].start < st->end; k++)
-			doubt_area(st, &s->area[k], o, page_size);
+			doubt_area(st, &s->area[k], o);
 		if (k < s->n && (st->kind == VM_STEP_FLAGS || st->kind == VM_STEP_SEAL))
 			s->area[k].begins = VM_MAYBE;
 	}

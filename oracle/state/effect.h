@@ -93,7 +93,6 @@ void vm_effect_apply(const struct vm_effect *e, uint64_t chosen, struct vm_state
 bool vm_effect_is_hidden(const struct vm_effect *e);
 
 /* The hidden part of an effect may have happened: what it would change is unknown. */
-void vm_effect_doubt(const struct vm_effect *e, struct vm_state *s, struct vm_objects *o,
-		     uint64_t page_size);
+void vm_effect_doubt(const struct vm_effect *e, struct vm_state *s, struct vm_objects *o);
 
 #endif

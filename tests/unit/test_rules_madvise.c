@@ -281,15 +281,15 @@ static void test_doubt(void **state)
 	(void)state;
 	assert_true(vm_effect_is_hidden(&e));
 	apply(b, over(VM_STEP_FILL, 0, 4));
-	vm_effect_doubt(&e, &b->state, &b->objects, PAGE);
+	vm_effect_doubt(&e, &b->state, &b->objects);
 	assert_true(entry(b, 0)->known);
 	assert_false(entry(b, 1)->known);
 	e.step[0] = over(VM_STEP_GUARD, 2, 1);
-	vm_effect_doubt(&e, &b->state, &b->objects, PAGE);
+	vm_effect_doubt(&e, &b->state, &b->objects);
 	assert_int_equal(vm_state_at(&b->state, ARENA(2))->guard, VM_MAYBE);
 	e.step[0] = over(VM_STEP_FLAGS, 3, 1);
 	e.step[0].flags = VM_BIT(VM_FLAG_DD);
-	vm_effect_doubt(&e, &b->state, &b->objects, PAGE);
+	vm_effect_doubt(&e, &b->state, &b->objects);
 	assert_int_equal(vm_state_at(&b->state, ARENA(3))->flags_maybe, VM_BIT(VM_FLAG_DD));
 	e.step[0] = over(VM_STEP_UNMAP, 3, 1);
 	assert_false(vm_effect_is_hidden(&e));

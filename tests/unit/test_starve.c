@@ -157,6 +157,17 @@ static void test_touches(void **state)
 	tb_end(t, "same");
 	EXACT(t, "6.12", "");
 	tb_close(t);
+	/* memory that grows down, and could not */
+	t = tb_open("6.12.117");
+	tb_start(t, "p8+2 rw");
+	tb_call(t, "mmap p4+1 rw anon private growsdown", ARENA(4), "p4+1 rw gd | p8+2 rw");
+	tb_fault(t, "write p3+1", 0, SIGSEGV, SEGV_MAPERR, "same");
+	tb_last(t)->injected = true;
+	tb_end(t, "same");
+	EXACT(t, "6.12", "");
+	tb_last(t)[-1].injected = false;
+	EXACT(t, "6.12", "2 violation access: write: SIGSEGV instead of success");
+	tb_close(t);
 	STARVED("p0+2 rw", "read p0+2", -ENOMEM, "same",
 		"1 violation errno: read: ENOMEM instead of success");
 }
