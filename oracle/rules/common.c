@@ -81,16 +81,20 @@ enum vm_tri vm_no_room(const struct vm_rule *r, uint64_t len)
 /*
  * File systems with thp_get_unmapped_area() (ext4, xfs; f0 may be on one) look for a huge page
  * more, and take the hint only where that is free too: mm/huge_memory.c __thp_get_unmapped_area().
+ * Where the offset, rounded up to one, is beyond what a file can have, short lengths seem long.
  */
-static bool may_be_padded(const struct vm_rule *r, uint64_t hint, uint64_t len, uint32_t object)
+static bool may_be_padded(const struct vm_rule *r, uint64_t hint, uint64_t len, uint32_t object,
+			  uint64_t off)
 {
 	uint64_t pmd = r->info->layout.pmd_size;
 
-	return object != VM_NO_OBJECT && object == r->objects->named[VM_OBJECT_F0] && len >= pmd &&
+	return object != VM_NO_OBJECT && object == r->objects->named[VM_OBJECT_F0] &&
+	       (len >= pmd || off > INT64_MAX - pmd) &&
 	       vm_state_clear(r->s, hint + len, hint + len + pmd, vm_stack_gap(r)) != VM_YES;
 }
 
-enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len, uint32_t object)
+enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len, uint32_t object,
+			  uint64_t off)
 {
 	uint64_t low, high, hint = *addr & vm_page_mask(r);
 	uint64_t gap = vm_stack_gap(r) + r->info->layout.pmd_size;
@@ -109,7 +113,7 @@ enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len,
 	/* nor where the executor's stack may have its guard gap */
 	if (hint + len + gap > high || hint < r->info->mmap_min_addr || clear == VM_MAYBE)
 		return VM_MAYBE;
-	return may_be_padded(r, hint, len, object) ? VM_MAYBE : VM_YES;
+	return may_be_padded(r, hint, len, object, off) ? VM_MAYBE : VM_YES;
 }
 
 enum vm_tri vm_over_map_count(const struct vm_rule *r)

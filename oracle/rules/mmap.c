@@ -416,7 +416,7 @@ static void map_chosen(struct vm_rule *r, struct vm_map_request *q)
 			return;
 	}
 	taken = low_only(r, q) ? low_hint_taken(r, hint, q->len)
-			       : vm_hint_taken(r, &hint, q->len, q->backing);
+			       : vm_hint_taken(r, &hint, q->len, q->backing, q->offset);
 	full = low_only(r, q) ? low_no_room(r, room) : vm_no_room(r, room);
 	if (taken != VM_YES && vm_fails(r, full, ENOMEM, &no_room))
 		return;

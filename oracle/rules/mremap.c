@@ -272,7 +272,8 @@ static void move_chosen(struct vm_rule *r, const struct remap *m, uint64_t hint)
 {
 	const struct vm_area *a = vm_state_at(r->s, m->addr);
 	uint64_t to = hint;
-	enum vm_tri taken = vm_hint_taken(r, &to, m->new_len, a->object);
+	enum vm_tri taken =
+		vm_hint_taken(r, &to, m->new_len, a->object, a->off + (m->addr - a->start));
 
 	/* a free hint below mmap_min_addr is taken, then refused */
 	if (taken != VM_NO && vm_fails(r, vm_below_min_addr(r, to), EPERM, &min_addr))

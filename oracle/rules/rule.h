@@ -163,9 +163,10 @@ enum vm_tri vm_no_room(const struct vm_rule *r, uint64_t len);
 
 /*
  * Does it return just this hint? YES or NO where certain. `hint` as passed; *addr becomes what
- * would be returned. `object`: what is to be mapped.
+ * would be returned. `object`: what is to be mapped, from `off` on.
  */
-enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len, uint32_t object);
+enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len, uint32_t object,
+			  uint64_t off);
 
 /*
  * To unmap [start, end), VMAs are split at its ends, but no sealed one (cause `sealed`: EPERM), and
