@@ -206,8 +206,11 @@ bool vm_vmlinux_source(struct vm_vmlinux *v, uint64_t address, char *buf, size_t
 
 static bool is_named(const char *name, const char *file)
 {
-	size_t len = name ? strlen(name) : 0, want = strlen(file);
+	size_t len, want = strlen(file);
 
+	if (!name)
+		return false;
+	len = strlen(name);
 	return len >= want && !strcmp(name + len - want, file) &&
 	       (len == want || name[len - want - 1] == '/');
 }

@@ -64,6 +64,10 @@ struct vm_executor {
 	struct vm_observe_ways ways;
 	bool namespaced;
 	struct vm_kcov kcov;
+	struct {
+		int meminfo;   /* /proc/meminfo, or -1: not measured */
+		int64_t pages; /* Committed_AS after the last program; negative: unknown */
+	} committed;
 	uint32_t nspan; /* the VMAs of a fresh child, those that touch taken together */
 	struct vm_range span[VM_OBSERVE_MAX_OWN];
 	struct vm_area *area;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/executor/calls/run.h"
+#include "harness/executor/committed.h"
 #include "harness/executor/fail_nth.h"
 #include "harness/executor/limits.h"
 #include "harness/executor/probe.h"
@@ -32,7 +33,8 @@ static const char usage[] =
 	"  --privileged     stay root, with all capabilities but CAP_IPC_LOCK, in the\n"
 	"                   caller's namespaces\n"
 	"  --whole-machine  this machine is for testing: change system-wide settings where\n"
-	"                   that lets more be tested (failing allocations); as root\n"
+	"                   that lets more be tested (failing allocations), as root; nothing\n"
+	"                   else runs here: see if programs give back what they were charged\n"
 	"  --help           print this\n"
 	"\n"
 	"Exit status: 0 the host closed its end; 3 usage, a broken frame, or nowhere to run.\n";
@@ -137,6 +139,7 @@ int main(int argc, char **argv)
 	vm_setup_memory(&ex);
 	vm_setup_own(&ex);
 	vm_probe_all(&ex);
+	vm_committed_begin(&ex);
 	status = vm_serve(&ex);
 	if (!ex.namespaced)
 		vm_fail_nth_restore();

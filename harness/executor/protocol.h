@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#define VM_PROTOCOL_VERSION 2		/* 2: preambles */
+#define VM_PROTOCOL_VERSION 3		/* 2: preambles; 3: committed */
 #define VM_FRAME_MAGIC	    0x464d5656u /* "VVMF": also what a reader resynchronises on */
 #define VM_FRAME_MAX	    (4u << 20)
 
@@ -44,9 +44,11 @@ struct vm_run_request {
 	16u /* only in some code: vm_places_put() stands between request and program */
 
 struct vm_run_reply {
-	uint8_t exit; /* enum vm_exit */
-	uint8_t pad[3];
+	uint8_t exit;		 /* enum vm_exit */
+	uint8_t committed_known; /* 1: `committed` was measured */
+	uint8_t pad[2];
 	int32_t exit_value;
+	int64_t committed; /* pages by which the machine's Committed_AS grew over the program */
 };
 
 struct vm_death {

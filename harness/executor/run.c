@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/executor/child.h"
+#include "harness/executor/committed.h"
 #include "harness/executor/fail_nth.h"
 #include "harness/executor/run.h"
 #include "harness/executor/setup.h"
@@ -111,6 +112,7 @@ bool vm_run_program(struct vm_executor *ex, const struct vm_run_request *req,
 	vm_run_wait(ex, child, req->timeout_ms ? req->timeout_ms : ex->opt.timeout_ms, reply);
 	if (reply->exit == VM_EXIT_STUCK)
 		vm_setup_fresh_area(ex);
+	vm_committed_after(ex, reply);
 	return true;
 }
 

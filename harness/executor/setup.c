@@ -72,10 +72,13 @@ void vm_setup_layout(struct vm_executor *ex)
 	l->arena_size = 8 * l->pud_size;
 }
 
-static void *map_shared(void *at, size_t size, int how)
+/* On a machine for testing pages are charged at once, not each when it is first used (committed.h).
+ */
+static void *map_shared(const struct vm_executor *ex, void *at, size_t size, int how)
 {
-	void *got = mmap(at, size, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | how, -1, 0);
+	int late = ex->opt.whole_machine ? 0 : MAP_NORESERVE;
+	void *got = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | late | how,
+			 -1, 0);
 
 	if (got == MAP_FAILED)
 		vm_die("cannot map %zu bytes: %s", size, strerror(errno));
@@ -105,12 +108,12 @@ static void grow_stack(uint64_t page_size)
  * The executor's own heap ends with a page of shared memory. Nothing merges with that, so what a
  * program adds to the heap is a VMA of its own, from brk_base on (vm_info_find_heap()).
  */
-static void end_heap(uint64_t page_size)
+static void end_heap(const struct vm_executor *ex, uint64_t page_size)
 {
 	uint64_t now = (uintptr_t)sbrk(0), pad = -now & (page_size - 1);
 
 	if (sbrk((intptr_t)(pad + page_size)) != (void *)-1)
-		map_shared((void *)(uintptr_t)(now + pad), page_size, MAP_FIXED);
+		map_shared(ex, (void *)(uintptr_t)(now + pad), page_size, MAP_FIXED);
 }
 
 /*
@@ -123,11 +126,12 @@ void vm_setup_memory(struct vm_executor *ex)
 	size_t io = VM_FRAME_MAX + page_size;
 
 	grow_stack(page_size);
-	end_heap(page_size);
-	ex->area = map_shared(NULL, sizeof(*ex->area), 0);
-	/* The parent's own memory is a hole in children: it comes last, below all that is guarded. */
+	end_heap(ex, page_size);
+	ex->area = map_shared(ex, NULL, sizeof(*ex->area), 0);
+	/* The parent's own memory is a hole in children: it comes last, below all that is guarded.
+	 */
 	vm_kcov_map(&ex->kcov, &ex->info);
-	ex->io = map_shared(NULL, io, 0);
+	ex->io = map_shared(ex, NULL, io, 0);
 	if (madvise(ex->io, io, MADV_DONTFORK))
 		vm_die("madvise(MADV_DONTFORK): %s", strerror(errno));
 	if (vm_fault_install(&ex->area->fault, ex->area->altstack, VM_ALTSTACK_SIZE))
@@ -136,7 +140,7 @@ void vm_setup_memory(struct vm_executor *ex)
 
 void vm_setup_fresh_area(struct vm_executor *ex)
 {
-	map_shared(ex->area, sizeof(*ex->area), MAP_FIXED);
+	map_shared(ex, ex->area, sizeof(*ex->area), MAP_FIXED);
 }
 
 static int look_at_own(struct vm_executor *ex)

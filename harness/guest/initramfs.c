@@ -84,6 +84,7 @@ static int put_folders(struct writer *w)
 }
 
 /* A guest is a machine of its own: what is system-wide may be set. */
+/* A guest is nobody's machine: its executor may change system-wide settings. */
 static int put_config(struct writer *w, const struct vm_guest_spec *s)
 {
 	static const char *const channels[] = { "auto", "virtio", "uart" };

@@ -323,6 +323,8 @@ static void finish(struct vm_target *t, struct request *r, uint32_t *id, struct 
 	trace->nevents = 0;
 	trace->exit = exit;
 	trace->exit_value = exit_value;
+	trace->committed_known = false;
+	trace->committed = 0;
 	r->used = false;
 	t->inflight--;
 }
@@ -331,13 +333,17 @@ static int take_trace(struct vm_target *t, const struct vm_frame *f, struct requ
 		      uint32_t *id, struct vm_trace *trace, const struct message *m)
 {
 	struct vm_reader r = { .at = f->body, .end = f->body + f->len };
-	uint8_t exit = vm_get_byte(&r);
+	uint8_t exit = vm_get_byte(&r), known = vm_get_byte(&r);
 	int32_t exit_value;
+	int64_t committed;
 	char why[160];
 
-	vm_get_fixed(&r, 3);
+	vm_get_fixed(&r, 2);
 	exit_value = (int32_t)(uint32_t)vm_get_fixed(&r, 4);
+	committed = (int64_t)vm_get_fixed(&r, 8);
 	finish(t, request, id, trace, exit, exit_value);
+	trace->committed_known = known == 1;
+	trace->committed = known == 1 ? committed : 0;
 	if (r.bad || exit >= VM_EXIT_COUNT)
 		snprintf(why, sizeof(why), "unknown kind of exit");
 	else if (!vm_events_decode(r.at, (size_t)(r.end - r.at), trace, why, sizeof(why)))

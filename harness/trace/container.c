@@ -60,11 +60,13 @@ static uint32_t word_at(const uint8_t *p)
 
 static size_t encode_exit(const struct vm_trace *trace, uint8_t *buf, size_t cap)
 {
-	uint8_t bytes[1 + VM_VARINT_MAX], *p = bytes;
+	uint8_t bytes[1 + 2 * VM_VARINT_MAX], *p = bytes;
 	size_t len;
 
 	*p++ = trace->exit;
 	p = vm_put_varint(p, vm_zigzag(trace->exit_value));
+	if (trace->committed_known)
+		p = vm_put_varint(p, vm_zigzag(trace->committed));
 	len = (size_t)(p - bytes);
 	if (len > cap)
 		return 0;
@@ -230,6 +232,8 @@ static bool decode_exit(const struct part *part, struct vm_trace *trace)
 
 	trace->exit = vm_get_byte(&r);
 	trace->exit_value = vm_get_int32(&r);
+	trace->committed_known = r.at != r.end;
+	trace->committed = trace->committed_known ? vm_unzigzag(vm_get_varint(&r)) : 0;
 	return !r.bad && r.at == r.end && trace->exit < VM_EXIT_COUNT;
 }
 

@@ -159,6 +159,9 @@ struct vm_trace {
 	struct vm_program prog;
 	uint8_t exit; /* enum vm_exit */
 	int32_t exit_value;
+	/* Pages by which the Committed_AS of a quiet machine grew over the program. */
+	bool committed_known;
+	int64_t committed;
 	uint32_t nevents;
 	struct vm_event event[VM_TRACE_MAX_EVENTS];
 	/*

@@ -277,6 +277,7 @@ void vm_judge(const struct vm_trace *trace, const struct vm_judge_options *opt,
 		j.e = &trace->event[i];
 		judge_event(&j);
 	}
+	vm_check_committed(&j);
 	judge_survival(&j);
 	if (regressed) {
 		struct vm_verdict *v = vm_report(&j, VM_VIOLATION, "profile", "oracle/profiles");

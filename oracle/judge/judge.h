@@ -40,6 +40,7 @@ struct vm_judge {
 		range[3]; /* what the call is about: source, destination, returned address */
 	bool late;	  /* a loss between looks is being named */
 	bool judged;	  /* a violation was reported on this event: what follows from it is not */
+	bool charging;	  /* Committed_AS is what is looked at */
 	bool doubt_locks; /* that violation was a known bug that is about locks */
 };
 
@@ -94,6 +95,9 @@ void vm_check_contents(struct vm_judge *j, const struct vm_snapshot *snap);
 void vm_check_views(struct vm_judge *j, const struct vm_snapshot *snap);
 void vm_check_end(struct vm_judge *j, const struct vm_event *end);
 
+/* totals.c: has a program given back what it was charged, on a machine where it was alone? */
+void vm_check_committed(struct vm_judge *j);
+
 /* totals.c: are the totals of the last look the sums of its VMAs? */
 void vm_check_totals(struct vm_judge *j, const struct vm_snapshot *snap);
 /* Are they, but for VmLck, which counts locks that MREMAP_DONTUNMAP took away? */
@@ -111,6 +115,7 @@ struct vm_known_bug {
 	const char *text;	  /* versions and source */
 	unsigned int first, last; /* releases as major * 1000 + minor; last 0: not fixed yet */
 	bool (*shows)(const struct vm_judge *j); /* is the current event this bug? */
+	bool of_charges; /* shows in Committed_AS after a program, and nowhere else */
 	bool about_locks;			 /* after it belief in locks is given up */
 };
 

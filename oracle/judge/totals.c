@@ -128,3 +128,28 @@ void vm_check_totals(struct vm_judge *j, const struct vm_snapshot *snap)
 	check(j, "the size in statm", t->statm_size, sum.size);
 	check(j, "the data in statm", t->statm_data, sum.data + sum.stack);
 }
+
+void vm_check_committed(struct vm_judge *j)
+{
+	const struct vm_trace *t = j->trace;
+	const struct vm_known_bug *bug;
+	struct vm_verdict *v;
+
+	if (!t->committed_known || !t->committed || t->exit != VM_EXIT_DONE || !j->e)
+		return;
+	j->charging = true;
+	bug = vm_known_bug(j);
+	j->charging = false;
+	v = vm_report(j, VM_VIOLATION, "views agree",
+		      "mm/util.c vm_memory_committed(): charges go with what was charged");
+	if (!v)
+		return;
+	snprintf(v->title, sizeof(v->title), "totals: Committed_AS %s over a program",
+		 t->committed > 0 ? "has grown" : "has shrunk");
+	if (bug)
+		vm_title_add_cause(v->title, bug->cause);
+	v->known = bug ? bug->text : NULL;
+	snprintf(v->expected, sizeof(v->expected), "all that was charged is given back");
+	snprintf(v->observed, sizeof(v->observed), "%lld pages more than before",
+		 (long long)t->committed);
+}

@@ -111,6 +111,43 @@ static bool key_without_keys(const struct vm_judge *j)
 	       !parents && !(asked && j->e->space);
 }
 
+/* The same where it succeeds: the charge is never given back. */
+static bool shrink_stays_charged(const struct vm_judge *j)
+{
+	const struct vm_trace *t = j->trace;
+
+	for (uint32_t i = 0; i < t->nevents && t->committed > 0; i++) {
+		const struct vm_event *e = &t->event[i];
+
+		if (e->kind == VM_EVENT_CALL && e->sc.op == VM_OP_MREMAP &&
+		    e->status == VM_STATUS_DONE && !vm_event_errno(e) &&
+		    e->sc.arg[3] & MREMAP_FIXED && e->sc.arg[1] > e->sc.arg[2])
+			return true;
+	}
+	return false;
+}
+
+/*
+ * mm/mmap.c (6.12), mm/vma.c (7.3) acct_stack_growth() charges growth whatever is mapped, but only a
+ * VMA with VM_ACCOUNT gives its charge back: that of one which cannot be written, or is
+ * MAP_NORESERVE, is lost with every growth.
+ */
+static bool growth_stays_charged(const struct vm_judge *j)
+{
+	const struct vm_trace *t = j->trace;
+
+	for (uint32_t i = 0; i < t->nevents && t->committed > 0; i++) {
+		const struct vm_event *e = &t->event[i];
+
+		if (e->kind == VM_EVENT_CALL && e->sc.op == VM_OP_MMAP &&
+		    e->status == VM_STATUS_DONE && !vm_event_errno(e) &&
+		    e->sc.arg[3] & MAP_GROWSDOWN &&
+		    (!(e->sc.arg[2] & PROT_WRITE) || e->sc.arg[3] & MAP_NORESERVE))
+			return true;
+	}
+	return false;
+}
+
 static const struct vm_known_bug bugs[] = {
 	{ .cause = "a shrink is charged as growth",
 	  .text = "6.16 to 7.2: mm/mremap.c vrm_calc_charge() charges vrm->delta of a shrinking "
@@ -118,6 +155,19 @@ static const struct vm_known_bug bugs[] = {
 	  .first = 6016,
 	  .last = 7002,
 	  .shows = shrink_is_charged },
+	{ .cause = "a shrink is charged as growth",
+	  .text = "6.16 to 7.2: mm/mremap.c vrm_calc_charge() charges vrm->delta of a shrinking "
+		  "move, and nobody gives that back",
+	  .first = 6016,
+	  .last = 7002,
+	  .shows = shrink_stays_charged,
+	  .of_charges = true },
+	{ .cause = "growth of memory that is not accounted is charged",
+	  .text = "seen in 6.12.117, in the source of 7.3 too: acct_stack_growth() charges what "
+		  "only VM_ACCOUNT gives back",
+	  .first = 2006,
+	  .shows = growth_stays_charged,
+	  .of_charges = true },
 	{ .cause = "MREMAP_DONTUNMAP unlocks more than the source",
 	  .text = "seen in 6.18.44, not in 6.12.117 and 7.2: mm/mremap.c dontunmap_complete() "
 		  "unlocks the whole VMA that the source has become",
@@ -159,7 +209,8 @@ const struct vm_known_bug *vm_known_bug(const struct vm_judge *j)
 	unsigned int release = release_of(j->info->release);
 
 	for (size_t i = 0; i < sizeof(bugs) / sizeof(bugs[0]); i++)
-		if (affects(&bugs[i], release) && bugs[i].shows(j))
+		if (affects(&bugs[i], release) && bugs[i].of_charges == j->charging &&
+		    bugs[i].shows(j))
 			return &bugs[i];
 	return NULL;
 }
@@ -179,10 +230,14 @@ bool vm_locks_doubtful(const struct vm_judge *j)
 const char *vm_host_harm(const struct vm_target_info *info)
 {
 	/* what is charged for ever is only missed where the commit limit is strict */
-	if (info->overcommit_memory != 2 || !affects(&bugs[0], release_of(info->release)))
+	unsigned int release = release_of(info->release);
+
+	if (info->overcommit_memory != 2)
 		return NULL;
-	return "vm.overcommit_memory is 2 and this kernel loses commit charge with every shrinking "
-	       "fixed mremap, so that a campaign could use up the whole machine's limit: fuzz it "
-	       "in "
-	       "a guest";
+	for (size_t i = 0; i < sizeof(bugs) / sizeof(bugs[0]); i++)
+		if (bugs[i].of_charges && affects(&bugs[i], release))
+			return "vm.overcommit_memory is 2 and this kernel loses commit charge for "
+			       "ever (a known bug), so that a campaign could use up the whole "
+			       "machine's limit: fuzz it in a guest";
+	return NULL;
 }

@@ -9,6 +9,7 @@
 #include "fuzz/mutate/rng.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/figures.h"
+#include "tests/bench/guest.h"
 #include "tests/bench/guidance/guidance.h"
 #include "tests/bench/guidance/player.h"
 #include "tests/bench/programs.h"
@@ -16,6 +17,7 @@
 static const char usage[] =
 	"Usage: vmafuzz-bench [OPTION]...\n"
 	"       vmafuzz-bench guidance [OPTION]...\n"
+	"       vmafuzz-bench target TARGET [OPTION]...\n"
 	"Time programs of 12 calls on this kernel: the calls alone (floor), with the observation\n"
 	"of maps, with full observation, with the oracle; then the oracle alone. Noise is in the\n"
 	"figures: compare ratios of one run. Exit status: 0, whatever was measured; 3 cannot run.\n"
@@ -139,6 +141,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "guidance"))
 		return vm_bench_guidance(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "target"))
+		return vm_bench_guest(argc - 1, argv + 1);
 	if (argc == 3 && !strcmp(argv[1], "player")) /* started by guidance */
 		return vm_bench_player(argv[2]);
 	parse_options(argc, argv, &opt);

@@ -204,13 +204,12 @@ static void next_boot(FILE *to, const char *text)
 
 	for (const char *p = text; *p; p++) {
 		bool hex = p > text && strchr("0123456789abcdefx", p[-1]) && p[-1];
+		bool selector = rip && p >= rip && p < rip + strlen("RIP: 0010:");
 
 		if (!strncmp(p, "crasher", 7)) {
 			fputs("zz-top", to);
 			p += 6;
-		} else if (rip && p >= rip && p < rip + strlen("RIP: 0010:")) {
-			fputc(*p, to);
-		} else if (!code && hex && *p >= '0' && *p <= '9' && p[-1] != 'x') {
+		} else if (!selector && !code && hex && *p >= '0' && *p <= '9' && p[-1] != 'x') {
 			fputc('1' + ('9' - *p) % 9, to);
 		} else {
 			fputc(*p, to);

@@ -359,6 +359,33 @@ static void test_seals_not_shown(void **state)
 	tb_close(t);
 }
 
+/* On a machine of its own a program gives back what it was charged; known losses are named. */
+static void test_committed(void **state)
+{
+	struct trace_builder *t = started("p0+4 rw | p120+1 r");
+
+	(void)state;
+	tb_call(t, "mremap p0+4 -> p120+1 " MMF, 0x200000078000, "p120+1 rw o0@0");
+	tb_end(t, "same");
+	tb_trace(t)->committed = 3;
+	EXACT(t, "6.18", "");
+	tb_trace(t)->committed_known = true;
+	EXACT(t, "6.18",
+	      "2 violation views agree: totals: Committed_AS has grown over a program (a shrink is "
+	      "charged as growth)");
+	strcpy(tb_trace(t)->info.release, "7.3.4");
+	EXACT(t, "6.18", "2 violation views agree: totals: Committed_AS has grown over a program");
+	tb_trace(t)->committed = -1;
+	EXACT(t, "6.18", "2 violation views agree: totals: Committed_AS has shrunk over a program");
+	tb_trace(t)->committed = 0;
+	EXACT(t, "6.18", "");
+	/* what ended otherwise may have left something behind */
+	tb_trace(t)->committed = 1;
+	tb_trace(t)->exit = VM_EXIT_STATUS;
+	EXACT(t, "6.18", "");
+	tb_close(t);
+}
+
 /* A known bug of this version is named, and stays a violation. */
 static void test_known_bug(void **state)
 {
@@ -505,6 +532,7 @@ int main(void)
 		cmocka_unit_test(test_withheld),
 		cmocka_unit_test(test_withheld_changes),
 		cmocka_unit_test(test_seals_not_shown),
+		cmocka_unit_test(test_committed),
 		cmocka_unit_test(test_known_bug),
 		cmocka_unit_test(test_adjacent_ranges),
 		cmocka_unit_test(test_regressed),
