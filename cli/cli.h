@@ -27,6 +27,7 @@ int cmd_cover(int argc, char **argv);
 int cmd_inject(int argc, char **argv);
 int cmd_triage(int argc, char **argv);
 int cmd_kernel(int argc, char **argv);
+int cmd_matrix(int argc, char **argv);
 
 /* One option of a command; a table of them ends with a NULL name. */
 struct cli_option {

@@ -86,34 +86,13 @@ static int parse(struct check *c, int argc, char **argv)
 	return 0;
 }
 
-/* Where the conformance programs are when no PATH is given. */
-static void default_path(char *path, size_t cap)
-{
-	ssize_t n;
-	char *slash;
-
-	snprintf(path, cap, "%s", CORPUS);
-	if (!access(path, R_OK))
-		return;
-	n = readlink("/proc/self/exe", path, cap - 1);
-	if (n > 0) {
-		path[n] = '\0';
-		slash = strrchr(path, '/');
-		n = slash - path;
-		snprintf(slash, cap - (size_t)n, "/../%s", CORPUS);
-		if (!access(path, R_OK))
-			return;
-	}
-	snprintf(path, cap, "%s", CORPUS);
-}
-
 /* Every program can be read, or nothing is run: a broken set-up is not a failed test. */
 static int gather(struct check *c, char **path, int n)
 {
 	char standard[PATH_MAX], err[512] = "";
 	int bad = 0;
 
-	default_path(standard, sizeof(standard));
+	cli_corpus_path("conformance", standard, sizeof(standard));
 	if (!n)
 		bad = cli_suite_add(&c->suite, standard, err, sizeof(err));
 	for (int i = 0; i < n && !bad; i++)

@@ -15,7 +15,8 @@ enum {
 	OPT_MIRROR,
 	OPT_PRESET,
 	OPT_NAME,
-	OPT_COVER
+	OPT_COVER,
+	OPT_MEMORY
 };
 
 static const struct cli_option options[] = {
@@ -31,6 +32,7 @@ static const struct cli_option options[] = {
 	  "build: C files with coverage, like mm/mremap.c,mm/vma.c; default: those of mm/ that "
 	  "the calls run through" },
 	{ "jobs", 'j', "N", "build: at a time; default: one a CPU" },
+	{ "memory", OPT_MEMORY, "MIB", "boot: of the guest; default 1024" },
 	{ NULL, 0, NULL, NULL },
 };
 
@@ -40,7 +42,8 @@ static const struct cli_command command = {
 	"  available                what a Debian mirror has\n"
 	"  fetch debian:VERSION...  6.12, 6.12.43 or a package's whole version; the newest match\n"
 	"  build SRC|debian:VERSION a kernel from a source tree, or from Debian's source package\n"
-	"  list                     what is in the cache\n\n"
+	"  list                     what is in the cache\n"
+	"  boot NAME                a shell in a guest, with busybox; Ctrl-] leaves\n\n"
 	"The cache is ${VMAFUZZ_CACHE:-${XDG_CACHE_HOME:-~/.cache}/vmafuzz}. Packages are\n"
 	"unpacked there, never installed.",
 	options,
@@ -51,10 +54,9 @@ static const struct {
 	int (*run)(const struct cli_kernel *k);
 	int least, most; /* operands */
 } actions[] = {
-	{ "available", cli_kernel_available, 0, 0 },
-	{ "fetch", cli_kernel_fetch, 0, 64 },
-	{ "build", cli_kernel_build, 1, 1 },
-	{ "list", cli_kernel_list, 0, 0 },
+	{ "available", cli_kernel_available, 0, 0 }, { "fetch", cli_kernel_fetch, 0, 64 },
+	{ "build", cli_kernel_build, 1, 1 },	     { "list", cli_kernel_list, 0, 0 },
+	{ "boot", cli_kernel_boot, 1, 1 },
 };
 
 #define NACTIONS (sizeof(actions) / sizeof(actions[0]))
@@ -91,6 +93,8 @@ static int take(struct cli_kernel *k, int id, const char *arg)
 		return 0;
 	case 'j':
 		return cli_number("jobs", arg, 1, 4096, &k->jobs);
+	case OPT_MEMORY:
+		return cli_number("memory", arg, 64, 1 << 20, &k->memory);
 	default:
 		return -1;
 	}
@@ -127,7 +131,7 @@ static int act(struct cli_kernel *k, const char *name)
 
 int cmd_kernel(int argc, char **argv)
 {
-	struct cli_kernel k = { .preset = "fuzz" };
+	struct cli_kernel k = { .preset = "fuzz", .memory = 1024 };
 	const char *arg;
 	int id;
 
@@ -138,7 +142,7 @@ int cmd_kernel(int argc, char **argv)
 			return CLI_FAILED;
 	}
 	if (optind == argc) {
-		cli_error("kernel needs an action: available, fetch, build or list");
+		cli_error("kernel needs an action: available, fetch, build, list or boot");
 		return CLI_FAILED;
 	}
 	k.operand = argv + optind + 1;

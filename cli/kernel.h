@@ -14,6 +14,7 @@ struct cli_kernel {
 	const char *name;   /* of what is built, or NULL */
 	const char *cover;  /* files to instrument, or NULL: the default */
 	uint64_t jobs;	    /* of make; 0: one a CPU */
+	uint64_t memory;    /* of a guest, MiB */
 	char **operand;
 	int noperands;
 };
@@ -23,5 +24,6 @@ int cli_kernel_available(const struct cli_kernel *k);
 int cli_kernel_fetch(const struct cli_kernel *k);
 int cli_kernel_list(const struct cli_kernel *k);
 int cli_kernel_build(const struct cli_kernel *k);
+int cli_kernel_boot(const struct cli_kernel *k);
 
 #endif

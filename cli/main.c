@@ -17,7 +17,8 @@ static const struct {
 	{ "triage", cmd_triage, "find the crash reports in a kernel's console log" },
 	{ "cover", cmd_cover, "which points of a kernel were reached, and which not" },
 	{ "inject", cmd_inject, "list the faults that --inject knows" },
-	{ "kernel", cmd_kernel, "fetch, build and list kernels" },
+	{ "matrix", cmd_matrix, "run the same programs on many kernels, titles by kernel" },
+	{ "kernel", cmd_kernel, "fetch, build, list and boot kernels" },
 };
 
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/suite.h"
 #include "fuzz/campaign/folder.h"
@@ -112,4 +113,24 @@ int cli_suite_add(struct cli_suite *s, const char *path, char *err, size_t errle
 		return -1;
 	}
 	return ret;
+}
+
+void cli_corpus_path(const char *folder, char *path, size_t cap)
+{
+	ssize_t n;
+	char *slash;
+
+	snprintf(path, cap, "corpus/%s", folder);
+	if (!access(path, R_OK))
+		return;
+	n = readlink("/proc/self/exe", path, cap - 1);
+	if (n > 0) {
+		path[n] = '\0';
+		slash = strrchr(path, '/');
+		n = slash - path;
+		snprintf(slash, cap - (size_t)n, "/../corpus/%s", folder);
+		if (!access(path, R_OK))
+			return;
+	}
+	snprintf(path, cap, "corpus/%s", folder);
 }

@@ -22,6 +22,12 @@ struct cli_suite {
  */
 int cli_suite_add(struct cli_suite *s, const char *path, char *err, size_t errlen);
 
+/*
+ * Where a folder of the corpus is, conformance or regressions: corpus/FOLDER here, or beside the
+ * folder of this program; the former where there is neither.
+ */
+void cli_corpus_path(const char *folder, char *path, size_t cap);
+
 void cli_suite_free(struct cli_suite *s);
 
 #endif

@@ -332,8 +332,10 @@ static int open_work(struct work *w)
 		return -1;
 	vm_kernel_path(path, "%s/vmafuzz.log", w->out);
 	w->log = fopen(path, "we");
-	if (w->log)
+	if (w->log) {
+		setvbuf(w->log, NULL, _IOLBF, 0);
 		return 0;
+	}
 	snprintf(w->err, w->errlen, "cannot write %s: %s", path, strerror(errno));
 	return -1;
 }
