@@ -30,5 +30,7 @@ int cmd_inject(int argc, char **argv)
 	}
 	for (size_t i = 1; (fault = vm_inject_desc(i)); i++)
 		printf("%-24s %s\n", fault->name, fault->description);
+	printf("%-24s %s\n", VM_INJECT_IGNORED_PREFIX "CALL",
+	       "that call returns 0 and does nothing (not fork, touches)");
 	return CLI_CONFORMS;
 }

@@ -231,6 +231,56 @@ static void aim_brk(struct vm_mutator *m, struct vm_call *call)
 	}
 }
 
+/* Flags: some of the row's words, seldom another bit. */
+static uint64_t aim_flags(struct vm_mutator *m, const struct vm_arg_desc *desc)
+{
+	uint64_t bits = 0;
+
+	for (const struct vm_word *w = desc->words; w && w->name; w++)
+		if (vm_rng_chance(&m->rng, 30))
+			bits |= w->bits;
+	return vm_rng_chance(&m->rng, 2) ? bits | 1ull << vm_rng_below(&m->rng, 32) : bits;
+}
+
+/* What any call is aimed by that has no case of its own: the kinds of its arguments. */
+static void aim_any(struct vm_mutator *m, struct vm_call *call)
+{
+	const struct vm_call_desc *desc = vm_call_desc(call->op);
+	struct vm_span s = vm_span_aimed(m);
+
+	for (unsigned int i = 0; i < desc->nargs; i++) {
+		const struct vm_arg_desc *arg = &desc->arg[i];
+
+		switch (arg->kind) {
+		case VM_ARG_ADDR:
+			if (i) /* of another range than the one before */
+				s = vm_span_aimed(m);
+			call->arg[i].addr = vm_addr_from(m, s.start);
+			break;
+		case VM_ARG_LEN:
+			call->arg[i].len = vm_quantity_from(&m->layout, s.len);
+			break;
+		case VM_ARG_PROT:
+			call->arg[i].bits = vm_aim_prot(m);
+			break;
+		case VM_ARG_FLAGS:
+			call->arg[i].bits = aim_flags(m, arg);
+			break;
+		case VM_ARG_CHOICE:
+			call->arg[i].bits = vm_aim_choice(m, arg);
+			break;
+		case VM_ARG_OBJECT:
+			call->arg[i].bits = vm_rng_below(&m->rng, VM_OBJECT_COUNT);
+			break;
+		case VM_ARG_OFFSET:
+			call->arg[i].len = aim_offset(m);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
 void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 {
 	*call = (struct vm_call){ .op = op };
@@ -333,29 +383,21 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 		if (vm_rng_chance(&m->rng, 10))
 			call->arg[2].bits = 1 + vm_rng_below(&m->rng, 2);
 		break;
-	default: /* a range alone */
-		put_span(m, call, vm_span_aimed(m));
+	default:
+		aim_any(m, call);
 	}
 	vm_aim_memory(m, call);
 }
 
 void vm_aim_call(struct vm_mutator *m, struct vm_call *call)
 {
-	static const uint8_t weight[VM_OP_COUNT] = {
-		[VM_OP_MMAP] = 20,	[VM_OP_MUNMAP] = 10,	[VM_OP_MREMAP] = 32,
-		[VM_OP_MPROTECT] = 12,	[VM_OP_MSEAL] = 6,	[VM_OP_READ] = 4,
-		[VM_OP_WRITE] = 5,	[VM_OP_FILL] = 11,	[VM_OP_TRUNCATE] = 3,
-		[VM_OP_FORK] = 2,	[VM_OP_END] = 1,	[VM_OP_SHMAT] = 3,
-		[VM_OP_SHMDT] = 1,	[VM_OP_EXEC] = 1,	[VM_OP_MLOCK] = 3,
-		[VM_OP_MLOCK2] = 2,	[VM_OP_MUNLOCK] = 2,	[VM_OP_MLOCKALL] = 1,
-		[VM_OP_MUNLOCKALL] = 1, [VM_OP_MADVISE] = 9,	[VM_OP_PROCESS_MADVISE] = 1,
-		[VM_OP_MSYNC] = 1,	[VM_OP_MINCORE] = 1,	[VM_OP_PKEY_MPROTECT] = 2,
-		[VM_OP_NAME] = 1,	[VM_OP_MDWE] = 1,	[VM_OP_REMAP_FILE_PAGES] = 2,
-		[VM_OP_BRK] = 3,	[VM_OP_PKEY_ALLOC] = 2, [VM_OP_PKEY_FREE] = 1,
-		[VM_OP_MBIND] = 4,	[VM_OP_HOME_NODE] = 1,
+	static const uint8_t share[VM_OP_COUNT] = {
+#define VM_CALL(op, since, share, file, rule) [VM_OP_##op] = share,
+		VM_CALLS(VM_CALL)
+#undef VM_CALL
 	};
 	const struct vm_model_area *areas;
-	uint8_t op = (uint8_t)vm_rng_weighted(&m->rng, weight, VM_OP_COUNT);
+	uint8_t op = (uint8_t)vm_rng_weighted(&m->rng, share, VM_OP_COUNT);
 
 	if (!vm_model_areas(m->model, &areas) && vm_rng_chance(&m->rng, 95))
 		op = VM_OP_MMAP;

@@ -53,6 +53,7 @@ struct vm_area {
 
 struct vm_options {
 	enum vm_inject_fault inject;
+	const char *inject_name;
 	bool privileged;
 	bool whole_machine; /* system-wide settings may be changed */
 	uint32_t timeout_ms;

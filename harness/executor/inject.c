@@ -264,6 +264,15 @@ static void locks_counted(const struct vm_executor *ex, const struct vm_event *e
 		ex->area->inject.unlocked += page_up(ex, e->sc.arg[1]) / ex->info.layout.page_size;
 }
 
+static bool ignored(const struct vm_executor *ex, struct vm_event *e)
+{
+	if ((int)ex->opt.inject != VM_INJECT_IGNORED + e->sc.op)
+		return false;
+	e->status = VM_STATUS_DONE;
+	e->result = 0;
+	return true;
+}
+
 void vm_inject_start(const struct vm_executor *ex)
 {
 	struct vm_observer *o = &ex->area->inject.obs;
@@ -277,6 +286,8 @@ void vm_inject_start(const struct vm_executor *ex)
 
 bool vm_inject_before(const struct vm_executor *ex, struct vm_event *e)
 {
+	if (ex->opt.inject >= VM_INJECT_IGNORED)
+		return ignored(ex, e);
 	switch (ex->opt.inject) {
 	case VM_INJECT_SUCCESS_FOR_NOTHING:
 		return success_for_nothing(ex, e);

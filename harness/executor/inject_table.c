@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "harness/executor/inject_table.h"
+#include "harness/program/call_table.h"
 
 static const struct vm_inject_desc table[VM_INJECT_COUNT] = {
 	[VM_INJECT_DEST_UNMAPPED] = { "dest-unmapped",
@@ -67,8 +68,22 @@ const struct vm_inject_desc *vm_inject_desc(size_t fault)
 	return fault > VM_INJECT_NONE && fault < VM_INJECT_COUNT ? &table[fault] : NULL;
 }
 
+/* Not touches, which return no error, and what other calls depend on. */
+static bool can_be_ignored(int op)
+{
+	return op != VM_OP_READ && op != VM_OP_WRITE && op != VM_OP_FILL && op != VM_OP_FORK &&
+	       op != VM_OP_END && op != VM_OP_EXEC;
+}
+
 enum vm_inject_fault vm_inject_by_name(const char *name)
 {
+	const size_t prefix = strlen(VM_INJECT_IGNORED_PREFIX);
+	int op = -1;
+
+	if (!strncmp(name, VM_INJECT_IGNORED_PREFIX, prefix))
+		op = vm_call_by_name(name + prefix, strlen(name + prefix));
+	if (op >= 0 && can_be_ignored(op))
+		return (enum vm_inject_fault)(VM_INJECT_IGNORED + op);
 	for (size_t i = VM_INJECT_NONE + 1; i < VM_INJECT_COUNT; i++) {
 		if (!strcmp(table[i].name, name))
 			return (enum vm_inject_fault)i;

@@ -37,8 +37,15 @@ enum vm_inject_fault {
 	VM_INJECT_STACK_GAP_IGNORED,
 	VM_INJECT_LIMITS_IGNORED,
 	VM_INJECT_HUGE_UNRESERVED,
-	VM_INJECT_COUNT
+	VM_INJECT_COUNT,
+	/*
+	 * `ignored-CALL`: VM_INJECT_IGNORED + its opcode. That call returns 0 and does nothing: any
+	 * but touches, fork, end and exec.
+	 */
+	VM_INJECT_IGNORED = VM_INJECT_COUNT
 };
+
+#define VM_INJECT_IGNORED_PREFIX "ignored-"
 
 /* For `--inject` and `vmafuzz inject list`. */
 struct vm_inject_desc {
@@ -46,7 +53,7 @@ struct vm_inject_desc {
 	const char *description; /* what the broken kernel does, one line */
 };
 
-/* The fault numbered `fault` (from 1), or NULL after the last. */
+/* The fault numbered `fault` (from 1), or NULL after the last; without those of single calls. */
 const struct vm_inject_desc *vm_inject_desc(size_t fault);
 
 /* The number of a fault, or VM_INJECT_NONE if there is none of that name. */

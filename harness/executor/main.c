@@ -56,6 +56,8 @@ static _Noreturn void list_injects(void)
 	for (size_t i = 1; vm_inject_desc(i); i++)
 		dprintf(STDOUT_FILENO, "%-22s %s\n", vm_inject_desc(i)->name,
 			vm_inject_desc(i)->description);
+	dprintf(STDOUT_FILENO, "%-22s %s\n", VM_INJECT_IGNORED_PREFIX "CALL",
+		"that call returns 0 and does nothing (not fork, touches)");
 	_exit(0);
 }
 
@@ -91,6 +93,7 @@ static void parse_options(int argc, char **argv, struct vm_options *opt)
 			break;
 		case 'i':
 			opt->inject = vm_inject_by_name(optarg);
+			opt->inject_name = optarg;
 			if (!opt->inject)
 				vm_die("--inject %s: no such fault; --list-injects shows the names",
 				       optarg);
@@ -134,8 +137,7 @@ int main(int argc, char **argv)
 	vm_setup_layout(&ex);
 	vm_limits_read(&ex.info);
 	if (ex.opt.inject)
-		strncpy(ex.info.inject, vm_inject_desc(ex.opt.inject)->name,
-			sizeof(ex.info.inject) - 1);
+		strncpy(ex.info.inject, ex.opt.inject_name, sizeof(ex.info.inject) - 1);
 	vm_setup_memory(&ex);
 	vm_setup_own(&ex);
 	vm_probe_all(&ex);

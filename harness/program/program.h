@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/program/calls.h"
+
 #define VM_PROGRAM_MAX_CALLS 64
 #define VM_CALL_MAX_ARGS     6
 #define VM_NAME_SLOTS	     16	 /* slot 0 means "no name"; slots 1..15 print as a..o */
@@ -41,39 +43,10 @@ const char *vm_object_name(uint64_t object);
 
 /* Opcodes of the byte format: append only, never renumber. One row each in call_table.c. */
 enum vm_op {
-	VM_OP_MMAP,
-	VM_OP_MUNMAP,
-	VM_OP_MREMAP,
-	VM_OP_MPROTECT,
-	VM_OP_MSEAL,
-	VM_OP_READ,
-	VM_OP_WRITE,
-	VM_OP_FILL,
-	VM_OP_TRUNCATE,
-	VM_OP_FORK,
-	VM_OP_END,
-	VM_OP_SHMAT,
-	VM_OP_SHMDT,
-	VM_OP_EXEC,
-	VM_OP_MLOCK,
-	VM_OP_MLOCK2,
-	VM_OP_MUNLOCK,
-	VM_OP_MLOCKALL,
-	VM_OP_MUNLOCKALL,
-	VM_OP_MADVISE,
-	VM_OP_PROCESS_MADVISE,
-	VM_OP_MSYNC,
-	VM_OP_MINCORE,
-	VM_OP_PKEY_MPROTECT,
-	VM_OP_REMAP_FILE_PAGES,
-	VM_OP_NAME,
-	VM_OP_MDWE,
-	VM_OP_BRK,
-	VM_OP_PKEY_ALLOC,
-	VM_OP_PKEY_FREE,
-	VM_OP_MBIND,
-	VM_OP_HOME_NODE,
-	VM_OP_COUNT
+#define VM_CALL(op, since, share, file, rule) VM_OP_##op,
+	VM_CALLS(VM_CALL)
+#undef VM_CALL
+		VM_OP_COUNT
 };
 
 /* How much is looked at around calls; a trace's events say what was really observed. */

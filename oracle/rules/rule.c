@@ -5,38 +5,9 @@ static const struct {
 	const char *name;
 	void (*outcomes)(struct vm_rule *r);
 } rules[VM_OP_COUNT] = {
-	[VM_OP_MMAP] = { "mmap", vm_rule_mmap },
-	[VM_OP_MUNMAP] = { "munmap", vm_rule_munmap },
-	[VM_OP_MREMAP] = { "mremap", vm_rule_mremap },
-	[VM_OP_MPROTECT] = { "mprotect", vm_rule_mprotect },
-	[VM_OP_MSEAL] = { "mseal", vm_rule_mseal },
-	[VM_OP_READ] = { "touch", vm_rule_touch },
-	[VM_OP_WRITE] = { "touch", vm_rule_touch },
-	[VM_OP_FILL] = { "touch", vm_rule_touch },
-	[VM_OP_TRUNCATE] = { "truncate", vm_rule_truncate },
-	[VM_OP_FORK] = { "fork", vm_rule_fork },
-	[VM_OP_END] = { "fork", vm_rule_end },
-	[VM_OP_EXEC] = { "fork", vm_rule_exec },
-	[VM_OP_SHMAT] = { "shm", vm_rule_shmat },
-	[VM_OP_SHMDT] = { "shm", vm_rule_shmdt },
-	[VM_OP_MLOCK] = { "mlock", vm_rule_mlock },
-	[VM_OP_MLOCK2] = { "mlock", vm_rule_mlock },
-	[VM_OP_MUNLOCK] = { "mlock", vm_rule_mlock },
-	[VM_OP_MLOCKALL] = { "mlockall", vm_rule_mlockall },
-	[VM_OP_MUNLOCKALL] = { "mlockall", vm_rule_mlockall },
-	[VM_OP_MADVISE] = { "madvise", vm_rule_madvise },
-	[VM_OP_PROCESS_MADVISE] = { "madvise", vm_rule_process_madvise },
-	[VM_OP_MSYNC] = { "msync", vm_rule_msync },
-	[VM_OP_MINCORE] = { "mincore", vm_rule_mincore },
-	[VM_OP_PKEY_MPROTECT] = { "mprotect", vm_rule_mprotect },
-	[VM_OP_MBIND] = { "mbind", vm_rule_mbind },
-	[VM_OP_HOME_NODE] = { "mbind", vm_rule_home_node },
-	[VM_OP_PKEY_ALLOC] = { "pkey", vm_rule_pkey_alloc },
-	[VM_OP_PKEY_FREE] = { "pkey", vm_rule_pkey_free },
-	[VM_OP_NAME] = { "name", vm_rule_name_area },
-	[VM_OP_BRK] = { "brk", vm_rule_brk },
-	[VM_OP_MDWE] = { "mdwe", vm_rule_mdwe },
-	[VM_OP_REMAP_FILE_PAGES] = { "remap_file_pages", vm_rule_remap_file_pages },
+#define VM_CALL(op, since, share, file, rule) [VM_OP_##op] = { #file, vm_rule_##rule },
+	VM_CALLS(VM_CALL)
+#undef VM_CALL
 };
 
 const char *vm_rule_name(uint8_t op)

@@ -251,31 +251,9 @@ struct vm_map_request {
 /* mmap.c: do_mmap() from get_unmapped_area() on, to the end of the call. */
 void vm_rule_map(struct vm_rule *r, struct vm_map_request *q);
 
-void vm_rule_mmap(struct vm_rule *r);
-void vm_rule_munmap(struct vm_rule *r);
-void vm_rule_mremap(struct vm_rule *r);
-void vm_rule_mprotect(struct vm_rule *r); /* pkey_mprotect too */
-void vm_rule_mseal(struct vm_rule *r);
-void vm_rule_mbind(struct vm_rule *r);
-void vm_rule_home_node(struct vm_rule *r);
-void vm_rule_pkey_alloc(struct vm_rule *r);
-void vm_rule_pkey_free(struct vm_rule *r);
-void vm_rule_touch(struct vm_rule *r); /* read, write, fill */
-void vm_rule_truncate(struct vm_rule *r);
-void vm_rule_fork(struct vm_rule *r);
-void vm_rule_end(struct vm_rule *r);
-void vm_rule_exec(struct vm_rule *r);
-void vm_rule_shmat(struct vm_rule *r);
-void vm_rule_shmdt(struct vm_rule *r);
-void vm_rule_mlock(struct vm_rule *r);	  /* mlock, mlock2, munlock */
-void vm_rule_mlockall(struct vm_rule *r); /* mlockall, munlockall */
-void vm_rule_madvise(struct vm_rule *r);
-void vm_rule_process_madvise(struct vm_rule *r);
-void vm_rule_msync(struct vm_rule *r);
-void vm_rule_mincore(struct vm_rule *r);
-void vm_rule_brk(struct vm_rule *r);
-void vm_rule_mdwe(struct vm_rule *r);
-void vm_rule_name_area(struct vm_rule *r);
-void vm_rule_remap_file_pages(struct vm_rule *r);
+/* The rules, one for each call; some serve several. */
+#define VM_CALL(op, since, share, file, rule) void vm_rule_##rule(struct vm_rule *r);
+VM_CALLS(VM_CALL)
+#undef VM_CALL
 
 #endif
