@@ -185,10 +185,8 @@ static bool trace_line(struct vm_building *b, const char *text)
 		text += strcspn(text, " "), text += strspn(text, " ");
 	if (starts(text, "? "))
 		return true;
-	/* The registers of what an interrupt came in between. */
-	if (starts(text, "RIP: ") || starts(text, "RSP: ") || starts(text, "RAX: ") ||
-	    starts(text, "RDX: ") || starts(text, "RBP: ") || starts(text, "R10: ") ||
-	    starts(text, "R13: ") || starts(text, "Code: "))
+	/* The registers of what an interrupt came in between: `RIP: `, `R10: `. */
+	if ((text[0] == 'R' && text[1] && text[2] && text[3] == ':') || starts(text, "Code: "))
 		return true;
 	if (!vm_place_parse(text, &p))
 		return starts(text, "0x") || starts(text, "entry_SYSCALL");
