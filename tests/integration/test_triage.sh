@@ -39,7 +39,7 @@ says out '^.*/debian_oom.log:[0-9]+: out of memory$' '^  out-of-memory, info$'
 run 1 "$logs/debian_warn_text.log" </dev/null
 run 1 "$logs/debian_hung.log" </dev/null
 run 2 "$logs/debian_warn_text.log" "$logs/arm64_bug.log" </dev/null
-says out ': WARNING in gadget_warn_text$' ': kernel BUG in move_vma$' '^  bug, dead$' \
+says out ': WARNING in gadget_warn_text$' ': BUG in move_vma$' '^  bug, dead$' \
 	'^    -> +\+0: 00 00 21 d4 +brk #0x800$' '^  called by mremap_to\+0x1c4$'
 
 # Later reports of a broken kernel are told apart; stdin is read.
