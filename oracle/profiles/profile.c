@@ -18,6 +18,7 @@ static const struct {
 	    .mmap_unmaps_first = true,
 	    .mprotect_keeps_charge = true,
 	    .populate_walks = true,
+	    .no_weighted_interleave = true,
 	    .process_madvise_nice = true },
 	  6001,
 	  6001 },

@@ -22,7 +22,8 @@ struct vm_profile {
 	bool mmap_unmaps_first;	    /* MAP_FIXED unmaps before the commit limit is asked */
 	bool mprotect_keeps_charge; /* what has lost the write right stays charged */
 	bool populate_walks; /* MADV_POPULATE_* go from VMA to VMA, holes are told at the end */
-	bool process_madvise_nice; /* process_madvise needs CAP_SYS_NICE, of oneself too */
+	bool no_weighted_interleave; /* MPOL_WEIGHTED_INTERLEAVE came with 6.9 */
+	bool process_madvise_nice;   /* process_madvise needs CAP_SYS_NICE, of oneself too */
 	bool process_madvise_own; /* 6.13: process_madvise of oneself takes any advice, checked late
 				   */
 	bool huge_area_generic;	  /* 6.13: huge pages are placed as others are: hints rounded up */

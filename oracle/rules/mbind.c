@@ -66,7 +66,9 @@ static bool check_mode(struct vm_rule *r, const struct request *q)
 	const uint32_t both = VM_POLICY_STATIC | VM_POLICY_RELATIVE;
 	bool balances = q->mode == VM_POLICY_BIND || q->mode == VM_POLICY_PREFERRED_MANY;
 
-	return vm_fails(r, vm_is(q->mode >= VM_POLICY_COUNT), EINVAL, &bad_mode) ||
+	unsigned int known = r->p->no_weighted_interleave ? VM_POLICY_WEIGHTED : VM_POLICY_COUNT;
+
+	return vm_fails(r, vm_is(q->mode >= known), EINVAL, &bad_mode) ||
 	       vm_fails(r, vm_is((q->mode_flags & both) == both), EINVAL, &both_nodes) ||
 	       vm_fails(r, vm_is(q->mode_flags & VM_POLICY_BALANCING && !balances), EINVAL,
 			&no_balancing);
