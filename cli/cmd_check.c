@@ -348,10 +348,22 @@ static int check_failing(struct check *c, const struct cli_test *test)
 		       : -1;
 }
 
+/* A program that says nothing of this target. As check_one(). */
+static int pass_over(struct check *c, const struct cli_test *test, const char *why)
+{
+	char skip[192];
+
+	snprintf(skip, sizeof(skip), "SKIP %s", why);
+	c->skip++;
+	print_result(c, true, test->name, skip);
+	return cli_record_add(&c->record, test, c->prog.script.doc, VM_CHECK_SKIP, why, "", 0) ? 0
+											       : -1;
+}
+
 /* -1 if the target is gone. */
 static int check_one(struct check *c, const struct cli_test *test)
 {
-	char err[512], skip[192];
+	char err[512];
 	const char *why;
 	long long began;
 	int ret;
@@ -359,21 +371,17 @@ static int check_one(struct check *c, const struct cli_test *test)
 	if (cli_load(test->path, &c->prog, err, sizeof(err)))
 		return bail_out(c, test, err);
 	why = skip_reason(c, &c->prog.script);
-	if (why) {
-		snprintf(skip, sizeof(skip), "SKIP %s", why);
-		c->skip++;
-		print_result(c, true, test->name, skip);
-		return cli_record_add(&c->record, test, c->prog.script.doc, VM_CHECK_SKIP, why, "",
-				      0)
-			       ? 0
-			       : -1;
-	}
+	if (why)
+		return pass_over(c, test, why);
 	if (c->fail_nth.on)
 		return check_failing(c, test);
 	began = vm_now_ms();
 	ret = cli_run_program(c->run, &c->prog.script.prog, err, sizeof(err));
 	if (ret < 0)
 		return bail_out(c, test, err);
+	if (ret > 0 && c->run->trace.exit == VM_EXIT_SKIPPED)
+		return pass_over(c, test,
+				 cli_skip_text(&c->run->trace, c->why_skip, sizeof(c->why_skip)));
 	count_calls(c);
 	return report(c, test, ret ? NULL : err, (uint64_t)(vm_now_ms() - began)) ? 0 : -1;
 }

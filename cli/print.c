@@ -46,6 +46,20 @@ void cli_print_text(struct cli_printer *p)
 	p->text.buf[0] = '\0';
 }
 
+const char *cli_skip_text(const struct vm_trace *trace, char *buf, size_t cap)
+{
+	uint32_t word = (uint32_t)trace->exit_value;
+	char line[96];
+
+	if (word >= VM_PREAMBLE_COUNT || !vm_preamble_has(&trace->prog.preamble, word)) {
+		snprintf(buf, cap, "not run: what its preamble asks for cannot be had there");
+		return buf;
+	}
+	vm_text_print_preamble(&trace->prog.preamble, word, line, sizeof(line));
+	snprintf(buf, cap, "not run: '%s' cannot be had there", line);
+	return buf;
+}
+
 const char *cli_exit_text(const struct vm_trace *trace, char *buf, size_t cap)
 {
 	switch (trace->exit) {
@@ -68,7 +82,7 @@ const char *cli_exit_text(const struct vm_trace *trace, char *buf, size_t cap)
 		snprintf(buf, cap, "the child cannot be killed");
 		break;
 	case VM_EXIT_SKIPPED:
-		snprintf(buf, cap, "not run: what its preamble asks for cannot be given there");
+		cli_skip_text(trace, buf, cap);
 		break;
 	default:
 		snprintf(buf, cap, "the log was full: the rest of the program was not seen");

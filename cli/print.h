@@ -33,6 +33,9 @@ void cli_print_text(struct cli_printer *p);
 /* The part of a guest's console that each report of the last look takes up. */
 void cli_print_reports(const struct cli_printer *p, const struct vm_watch *w);
 
+/* Of a program that was not run: which word of its preamble the target could not give. */
+const char *cli_skip_text(const struct vm_trace *trace, char *buf, size_t cap);
+
 /* "killed by signal 11"; NULL for a child that ran to its end. */
 const char *cli_exit_text(const struct vm_trace *trace, char *buf, size_t cap);
 

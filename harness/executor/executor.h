@@ -40,6 +40,7 @@ struct vm_fail_answer {
 struct vm_area {
 	_Atomic uint64_t log_len; /* valid bytes of log[] */
 	struct vm_fault fault;
+	uint32_t refused; /* the word of the preamble that the system did not give */
 	struct vm_program prog;
 	struct vm_observer obs VM_ON_A_PAGE;
 	struct vm_event_writer writer VM_ON_A_PAGE;
@@ -55,7 +56,7 @@ struct vm_options {
 	enum vm_inject_fault inject;
 	const char *inject_name;
 	bool privileged;
-	bool whole_machine; /* system-wide settings may be changed */
+	bool whole_machine; /* it is ours alone: settings that concern all of it may be changed */
 	uint32_t timeout_ms;
 };
 
@@ -64,6 +65,11 @@ struct vm_executor {
 	struct vm_target_info info;
 	struct vm_observe_ways ways;
 	bool namespaced;
+	struct {
+		int fd; /* to the keeper (machine.h), or -1 */
+		uint32_t last_id;
+		uint64_t lsm_min_addr;
+	} machine;
 	struct vm_kcov kcov;
 	struct {
 		int meminfo;   /* /proc/meminfo, or -1: not measured */

@@ -79,16 +79,16 @@ static void copy(char *to, size_t size, const char *from)
  * What hints are rounded up to: the larger of the sysctl and CONFIG_LSM_MMAP_MIN_ADDR, which is
  * shown nowhere (security/min_addr.c); the sysctl alone decides what is refused.
  */
-static uint64_t probe_hint_min_addr(const struct vm_target_info *info)
+uint64_t vm_limits_hint_min_addr(uint64_t page, uint64_t otherwise)
 {
-	uint64_t page = info->layout.page_size, found;
+	uint64_t found;
 	void *at = mmap((void *)page, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (at == MAP_FAILED)
-		return info->mmap_min_addr;
+		return otherwise;
 	munmap(at, page);
 	found = (uint64_t)at;
-	return found < (1u << 22) ? found : info->mmap_min_addr;
+	return found < (1u << 22) ? found : otherwise;
 }
 
 void vm_limits_read(struct vm_target_info *info)
@@ -108,7 +108,7 @@ void vm_limits_read(struct vm_target_info *info)
 		info->features |= memory.totalswap ? VM_HAS_SWAP : 0;
 	}
 	info->mmap_min_addr = read_sysctl("/proc/sys/vm/mmap_min_addr");
-	info->hint_min_addr = probe_hint_min_addr(info);
+	info->hint_min_addr = vm_limits_hint_min_addr(info->layout.page_size, info->mmap_min_addr);
 	info->max_map_count = read_sysctl("/proc/sys/vm/max_map_count");
 	info->overcommit_memory = read_sysctl("/proc/sys/vm/overcommit_memory");
 	info->overcommit_ratio = read_sysctl("/proc/sys/vm/overcommit_ratio");

@@ -8,6 +8,9 @@
 /* Fill in info's names, limits and credentials; a file that is not there reads as 0. */
 void vm_limits_read(struct vm_target_info *info);
 
+/* What a hint of one page is rounded up to; `otherwise` if it goes elsewhere. */
+uint64_t vm_limits_hint_min_addr(uint64_t page, uint64_t otherwise);
+
 /*
  * The bytes that brk(brk_base) is held to RLIMIT_DATA for, by /proc/self/stat; UINT64_MAX if it
  * does not say. include/linux/mm.h check_data_rlimit()

@@ -14,6 +14,7 @@
 #include "harness/executor/committed.h"
 #include "harness/executor/fail_nth.h"
 #include "harness/executor/limits.h"
+#include "harness/executor/machine.h"
 #include "harness/executor/probe.h"
 #include "harness/executor/run.h"
 #include "harness/executor/sandbox.h"
@@ -32,9 +33,10 @@ static const char usage[] =
 	"  --list-injects   print the names of injected faults, one a line\n"
 	"  --privileged     stay root, with all capabilities but CAP_IPC_LOCK, in the\n"
 	"                   caller's namespaces\n"
-	"  --whole-machine  this machine is for testing: change system-wide settings where\n"
-	"                   that lets more be tested (failing allocations), as root; nothing\n"
-	"                   else runs here: see if programs give back what they were charged\n"
+	"  --whole-machine  this machine is for testing alone (a guest), and this runs as root:\n"
+	"                   let allocations fail, let programs set vm.* and fault injection, one\n"
+	"                   at a time and put back after each, see if programs give back what\n"
+	"                   they were charged\n"
 	"  --help           print this\n"
 	"\n"
 	"Exit status: 0 the host closed its end; 3 usage, a broken frame, or nowhere to run.\n";
@@ -132,10 +134,12 @@ int main(int argc, char **argv)
 	 */
 	fcntl(STDIN_FILENO, F_SETPIPE_SZ, PIPE_SIZE);
 	fcntl(STDOUT_FILENO, F_SETPIPE_SZ, PIPE_SIZE);
+	vm_machine_start(&ex);
 	vm_sandbox_enter(&ex);
 	vm_run_tick();
 	vm_setup_layout(&ex);
 	vm_limits_read(&ex.info);
+	vm_machine_describe(&ex, &ex.info);
 	if (ex.opt.inject)
 		strncpy(ex.info.inject, ex.opt.inject_name, sizeof(ex.info.inject) - 1);
 	vm_setup_memory(&ex);

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "harness/executor/machine.h"
 #include "harness/executor/preamble.h"
 #include "harness/trace/preamble.h"
 
@@ -51,16 +52,30 @@ static bool set_capabilities(uint64_t effective)
 	return !syscall(SYS_capset, &header, caps);
 }
 
-bool vm_preamble_give(struct vm_executor *ex)
+/* The word that cannot be given, or VM_PREAMBLE_COUNT. */
+static unsigned int give(struct vm_executor *ex)
 {
 	const struct vm_program *prog = &ex->area->prog;
 	uint64_t had = ex->info.cap_effective;
+	unsigned int refused = vm_machine_set(ex);
 
+	if (refused < VM_PREAMBLE_COUNT)
+		return refused;
 	for (unsigned int word = 0; word < NLIMITS; word++)
 		if (vm_preamble_has(&prog->preamble, word) && !set_limit(ex, word))
-			return false;
+			return word;
 	vm_preamble_overlay(prog, &ex->info);
-	return ex->info.cap_effective == had || set_capabilities(ex->info.cap_effective);
+	if (ex->info.cap_effective != had && !set_capabilities(ex->info.cap_effective))
+		return VM_PREAMBLE_IPC_LOCK;
+	return VM_PREAMBLE_COUNT;
+}
+
+bool vm_preamble_give(struct vm_executor *ex)
+{
+	unsigned int refused = give(ex);
+
+	ex->area->refused = refused;
+	return refused == VM_PREAMBLE_COUNT;
 }
 
 void vm_preamble_take_back(void)

@@ -56,12 +56,31 @@ static _Noreturn void wait_for(pid_t child)
 	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : VM_EXIT_USAGE);
 }
 
-static void give_up_root(void)
+/* What preambles may ask for (cap keep) stays permitted, and is in effect for nothing else. */
+static void keep_capabilities(void)
 {
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (syscall(SYS_capget, &header, caps))
+		vm_die("capget: %s", strerror(errno));
+	caps[0].permitted &= 1u << CAP_IPC_LOCK | 1u << CAP_SYS_ADMIN | 1u << CAP_SYS_RAWIO;
+	caps[0].effective = caps[0].inheritable = 0;
+	caps[1] = (struct __user_cap_data_struct){ 0 };
+	if (syscall(SYS_capset, &header, caps))
+		vm_die("capset: %s", strerror(errno));
+}
+
+static void give_up_root(bool whole_machine)
+{
+	if (whole_machine && prctl(PR_SET_KEEPCAPS, 1))
+		vm_die("prctl(PR_SET_KEEPCAPS): %s", strerror(errno));
 	if (setgroups(0, NULL) || setresgid(VM_NOBODY, VM_NOBODY, VM_NOBODY) ||
 	    setresuid(VM_NOBODY, VM_NOBODY, VM_NOBODY))
 		vm_die("cannot become user %d: %s; run as an ordinary user, or with --privileged",
 		       VM_NOBODY, strerror(errno));
+	if (whole_machine)
+		keep_capabilities();
 }
 
 /* A child that eats all memory is to go before anything else does. */
@@ -118,7 +137,7 @@ void vm_sandbox_enter(struct vm_executor *ex)
 		} else {
 			vm_fail_nth_restore(); /* nobody would be there to do it later */
 		}
-		give_up_root();
+		give_up_root(ex->opt.whole_machine);
 	}
 	bound_locking();
 	/* After the change of user, which clears it. */

@@ -5,6 +5,7 @@
 
 #include "harness/executor/cpu.h"
 #include "harness/executor/frame.h"
+#include "harness/executor/machine.h"
 #include "harness/executor/run.h"
 #include "harness/executor/serve.h"
 #include "harness/trace/preamble.h"
@@ -29,7 +30,7 @@ static bool hello(struct vm_executor *ex)
 
 static int skip(uint32_t id)
 {
-	struct vm_run_reply reply = { .exit = VM_EXIT_SKIPPED };
+	struct vm_run_reply reply = { .exit = VM_EXIT_SKIPPED, .exit_value = VM_PREAMBLE_COUNT };
 
 	return vm_frame_write(VM_FRAME_TRACE, id, &reply, sizeof(reply), NULL, 0) ? 0
 										  : VM_EXIT_USAGE;
@@ -69,6 +70,13 @@ static int run_one(struct vm_executor *ex, uint32_t id, const uint8_t *body, siz
 		return skip(id);
 	if (!vm_run_program(ex, &req, &reply))
 		return fail("cannot fork", strerror(errno));
+	if (ex->area->prog.preamble.words >> VM_PREAMBLE_MACHINE &&
+	    !vm_machine_restore(ex, why, sizeof(why)))
+		return fail("settings of the machine", why);
+	if (reply.exit == VM_EXIT_STATUS && reply.exit_value == VM_CHILD_NO_PREAMBLE) {
+		reply.exit = VM_EXIT_SKIPPED;
+		reply.exit_value = (int32_t)ex->area->refused;
+	}
 	log_len = atomic_load(&ex->area->log_len);
 	if (log_len > VM_LOG_CAP)
 		log_len = VM_LOG_CAP;

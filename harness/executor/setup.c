@@ -72,7 +72,8 @@ void vm_setup_layout(struct vm_executor *ex)
 	l->arena_size = 8 * l->pud_size;
 }
 
-/* On a machine for testing pages are charged at once, not each when it is first used (committed.h).
+/* On a machine for testing pages are charged at once, not each when it is first used (committed.h),
+ * which with vm.overcommit_memory 2 may be when nothing can be charged any more.
  */
 static void *map_shared(const struct vm_executor *ex, void *at, size_t size, int how)
 {

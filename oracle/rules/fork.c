@@ -28,7 +28,7 @@ static uint32_t vma_pages(const struct vm_rule *r, uint32_t i, uint64_t *least, 
 	return next;
 }
 
-/* Each VMA that is charged is charged anew, one at a time. */
+/* Each VMA that is charged is charged anew, one at a time; the executor's may be too. */
 static bool charge(struct vm_rule *r)
 {
 	for (uint32_t i = 0, next; i < r->s->n; i = next) {
@@ -36,7 +36,7 @@ static bool charge(struct vm_rule *r)
 		uint64_t least, most;
 
 		next = vma_pages(r, i, &least, &most);
-		if (a->own || a->account == VM_NO || a->flags & VM_BIT(VM_FLAG_DC))
+		if (a->account == VM_NO || a->flags & VM_BIT(VM_FLAG_DC))
 			continue;
 		if (vm_fails(r, vm_over_commit(r, a->account == VM_YES ? least : 0, most), ENOMEM,
 			     &commit))

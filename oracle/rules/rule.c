@@ -120,6 +120,47 @@ void vm_silent(struct vm_rule *r, const char *why)
 	r->out->why_silent = why;
 }
 
+/* Is an object mapped in [start, end)? */
+static bool has_object(const struct vm_rule *r, uint64_t start, uint64_t end)
+{
+	const struct vm_state *s = r->s;
+
+	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start < end; i++)
+		if (!s->area[i].own && r->objects->object[s->area[i].object].backed)
+			return true;
+	return false;
+}
+
+/*
+ * With vm.overcommit_memory 2 each new page of an object is promised when it is touched, and a
+ * segment when it is made (mm/shmem.c shmem_acct_blocks(), ipc/shm.c newseg()): whether that can be
+ * depends on the whole machine.
+ */
+static bool needs_promise(const struct vm_rule *r)
+{
+	const uint64_t *arg = r->sc->arg;
+
+	if (r->info->overcommit_memory != 2)
+		return false;
+	switch (r->sc->op) {
+	case VM_OP_SHMAT:
+		return true;
+	case VM_OP_MLOCKALL:
+		return has_object(r, 0, UINT64_MAX);
+	case VM_OP_READ:
+	case VM_OP_WRITE:
+	case VM_OP_FILL:
+	case VM_OP_MLOCK:
+	case VM_OP_MLOCK2:
+	case VM_OP_MADVISE:
+	case VM_OP_PROCESS_MADVISE:
+		return has_object(r, arg[0],
+				  arg[0] + arg[1] < arg[0] ? UINT64_MAX : arg[0] + arg[1]);
+	default:
+		return false;
+	}
+}
+
 void vm_outcomes(struct vm_rule *r)
 {
 	r->out->n = 0;
@@ -129,7 +170,10 @@ void vm_outcomes(struct vm_rule *r)
 	r->done.n = r->nkept = 0;
 	r->licence = VM_MEANT;
 	r->what = NULL;
-	rules[r->sc->op].outcomes(r);
+	if (needs_promise(r))
+		vm_silent(r, "an object's pages may not be promised (vm.overcommit_memory is 2)");
+	else
+		rules[r->sc->op].outcomes(r);
 	if (r->starved)
 		vm_starve(r);
 }

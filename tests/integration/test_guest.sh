@@ -93,5 +93,15 @@ for channel in virtio uart; do
 	nothing_left "check over $channel"
 done
 
+# ---- settings of the machine, set and put back ----
+
+status=0
+"$vmafuzz" check --target "qemu:$image" "$corpus"/*/max_map_count.vma "$corpus"/*/overcommit_*.vma \
+	"$corpus"/mmap/min_addr_*.vma "$corpus"/*/cap_*.vma "$corpus"/mmap/{below_min_addr,commit_limit_private}.vma \
+	>"$work/machine" 2>&1 || status=$?
+[ $status = 0 ] || fail "settings: exit status $status: $(grep '^not ok' "$work/machine")"
+grep -q '^# pass [1-9][0-9]*, fail 0, skip 0' "$work/machine" || fail "settings: $(tail "$work/machine")"
+nothing_left "settings"
+
 [ $failures = 0 ] || exit 1
 echo "all passed"
