@@ -95,7 +95,9 @@ static struct vm_alloc_site *find(struct vm_alloc_sites *s, uint8_t op, const ch
 static enum vm_taken taken(const struct vm_event *e, const struct vm_judged_call *call,
 			   const struct vm_verdict *later)
 {
-	bool failed = e->status == VM_STATUS_FAULTED || (e->result < 0 && e->result >= -4095);
+	/* brk tells a failure by the break */
+	bool failed = e->status == VM_STATUS_FAULTED || (e->result < 0 && e->result >= -4095) ||
+		      (e->sc.op == VM_OP_BRK && call->cause);
 
 	if (later || call->severity == VM_VIOLATION)
 		return VM_TAKEN_VIOLATION;

@@ -17,6 +17,31 @@ static const struct vm_cause limit = { .text = "RLIMIT_MEMLOCK",
 				       .basis = "mm/mlock.c mlockall(): total_vm",
 				       .resource = true };
 
+static const struct vm_cause not_split = {
+	.text = "an allocation failed",
+	.basis = "mm/mlock.c apply_mlockall_flags() ignores mlock_fixup()",
+	.resource = true,
+	.starved = true,
+};
+
+/* Of one VMA, [start, end), the flags could not be changed: the second step is that of all. */
+static void leaves_out(struct vm_rule *r, uint64_t start, uint64_t end)
+{
+	struct vm_effect all = r->done;
+
+	r->done.step[1].end = start;
+	r->done.step[2] = all.step[1];
+	r->done.step[2].start = end;
+	for (uint32_t i = 2; i < all.n; i++)
+		r->done.step[i + 1] = all.step[i];
+	r->done.n = all.n + 1;
+	vm_starves_unsaid(r, &not_split);
+	r->done = all;
+}
+
+/* VMAs that may be told to have been left out; more than a program mostly has. */
+#define MOST_LEFT_OUT 24
+
 /* All VMAs get the flags, the executor's too; errors of single ones are ignored. */
 static void apply(struct vm_rule *r, uint64_t now, uint64_t later, bool current)
 {
@@ -31,6 +56,11 @@ static void apply(struct vm_rule *r, uint64_t now, uint64_t later, bool current)
 	if (now)
 		r->done.step[r->done.n++] = populate;
 	vm_succeeds(r, 0);
+	for (uint32_t i = 0, n = 0; r->starved && current && i < r->s->n && n < MOST_LEFT_OUT; i++)
+		if (!r->s->area[i].own) {
+			leaves_out(r, r->s->area[i].start, r->s->area[i].end);
+			n++;
+		}
 }
 
 void vm_rule_mlockall(struct vm_rule *r)

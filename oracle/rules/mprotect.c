@@ -130,6 +130,7 @@ static struct vm_step protect_step(struct vm_rule *r, uint64_t start)
 	struct vm_step step = { .kind = VM_STEP_PROTECT,
 				.prot = vm_mode_of_prot(prot),
 				.keeps_charge = r->p->mprotect_keeps_charge,
+				.starved = r->starved,
 				.start = start };
 
 	if (key_asked(r) != VM_NO_KEY)

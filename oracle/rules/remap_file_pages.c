@@ -107,6 +107,7 @@ static bool destroys(struct vm_rule *r, const struct vm_area *a, uint64_t start,
 	if (!a->attach)
 		return false;
 	vm_does(r, &gap);
+	vm_starves(r, &no_vma);
 	if (vm_fails(r, vm_is(!vm_object_attached(r->objects, r->s)), EINVAL, &segment_gone))
 		return true;
 	r->done.n = r->nkept;

@@ -3,6 +3,8 @@
 #include "oracle/state/effect.h"
 #include "oracle/state/process.h"
 
+#include <string.h>
+
 static bool is_hidden(uint8_t kind)
 {
 	switch (kind) {
@@ -46,12 +48,25 @@ static void may_be_freed(const struct vm_area *a, struct vm_objects *o)
 		x->page[i].may_zero = VM_ZERO_HEAD | VM_ZERO_REST;
 }
 
+/* A private mapping may have its own copies of these pages, those that were just made too. */
+static void doubt_copies(const struct vm_area *a, struct vm_objects *o)
+{
+	struct vm_object *x = &o->object[a->anon];
+	uint32_t first = vm_object_from(x, a->off);
+	uint32_t last = vm_object_from(x, a->off + (a->end - a->start));
+
+	if (last < x->npages)
+		memmove(&x->page[first], &x->page[last], (x->npages - last) * sizeof(x->page[0]));
+	x->npages -= last - first;
+	x->partial = true;
+}
+
 static void doubt_bytes(const struct vm_step *st, struct vm_area *a, struct vm_objects *o)
 {
 	uint64_t end = a->off + (a->end - a->start);
 
 	if (st->kind == VM_STEP_COPY && a->anon != VM_NO_OBJECT && !(a->flags & VM_BIT(VM_FLAG_HT)))
-		o->object[a->anon].partial = true; /* it may have copies of any of these pages */
+		doubt_copies(a, o);
 	else if (st->kind == VM_STEP_COPY)
 		return;
 	else if (st->kind == VM_STEP_FREE && !a->shared && a->anon == VM_NO_OBJECT)

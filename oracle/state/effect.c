@@ -521,8 +521,12 @@ static void protect(const struct vm_step *st, struct vm_state *s, struct vm_obje
 		uint64_t locks = (a.flags | a.flags_maybe) & VM_LOCK_FLAGS;
 
 		new_key(st, &a, &s->process.keys);
-		if (has_copies(&a) && !(a.prot & VM_MODE_W) && locks & VM_BIT(VM_FLAG_LO) &&
-		    !(a.flags & ~a.flags_maybe & VM_BIT(VM_FLAG_LF)))
+		if (!has_copies(&a) || a.prot & VM_MODE_W || !(locks & VM_BIT(VM_FLAG_LO)) ||
+		    a.flags & ~a.flags_maybe & VM_BIT(VM_FLAG_LF))
+			continue;
+		if (st->starved)
+			o->object[a.anon].partial = true;
+		else
 			copy_area(&a, st->start, st->end, !(a.flags_maybe & VM_LOCK_FLAGS),
 				  &stopped, s, o, page_size);
 	}

@@ -45,7 +45,8 @@ struct vm_step {
 	bool keep;	   /* MOVE: MREMAP_DONTUNMAP, the source stays mapped */
 	bool leftover;	   /* MOVE, with keep: it was not meant to stay, and has its locks */
 	bool keeps_charge; /* PROTECT: what loses the write right stays charged */
-	bool ksm_only;	   /* FLAGS: shared and droppable memory is left alone */
+	bool starved; /* PROTECT: locked memory that becomes writable may not have been populated */
+	bool ksm_only; /* FLAGS: shared and droppable memory is left alone */
 	bool chosen; /* the address that the kernel chose (its result) is added to start, end; MOVE:
 			to */
 	uint8_t call;	 /* FILL, WRITE: index of the call in the program */

@@ -139,6 +139,9 @@ static void test_success_that_lacks_something(void **state)
 	assert_string_equal(taken(false, VM_CONTRACT_EXACT, "p0+6 rw", "mremap p1+2 -> p16+2 " MMF,
 				  ARENA(16), "p0+6 rw | p16+2 rw"),
 			    "1 violation success: mremap: success, but source is still mapped");
+	STARVED("p0+2 rw lo | p2+2 r lo", "munlockall", 0, "p0+2 rw | p2+2 r lo",
+		"1 deviation success: munlockall: success, but range has other VmFlags (an "
+		"allocation failed)");
 	STARVED("p0+6 rw", "munmap p1+2", 0, "same",
 		"1 violation success: munmap: success, but range is still mapped");
 }
