@@ -477,6 +477,25 @@ void vm_match_observed(struct vm_judge *j)
 }
 
 /* Nothing was looked at: believe the one effect that the result leaves possible. */
+/*
+ * Did a call fail that has nothing to do with what is mapped, or by a known bug that counts locks
+ * which are gone, so that locks are all that is in doubt?
+ */
+static bool leaves_memory(const struct vm_judge *j)
+{
+	const struct vm_call_desc *desc = vm_call_desc(j->e->sc.op);
+	struct vm_range range[2] = { 0 };
+
+	if (!vm_event_errno(j->e))
+		return false;
+	if (j->doubt_locks)
+		return true;
+	if (desc->whole)
+		return false;
+	desc->footprint(&j->e->sc, &j->info->layout, range);
+	return range[0].start >= range[0].end && range[1].start >= range[1].end;
+}
+
 void vm_match_unobserved(struct vm_judge *j)
 {
 	const struct vm_outcomes *outs = &j->scratch->outcomes;
@@ -495,7 +514,7 @@ void vm_match_unobserved(struct vm_judge *j)
 		struct vm_diffs none = { 0 };
 		violation(j, NULL, &none);
 		vm_state_copy(j->after, j->before);
-		j->after->lost = true;
+		j->after->lost = !leaves_memory(j);
 		return;
 	}
 	apply(j, only);

@@ -291,9 +291,13 @@ static void set_home(struct vm_rule *r, uint64_t start, uint64_t end)
 	const struct vm_state *s = r->s;
 	bool any = false;
 
-	for (uint32_t i = vm_state_from(s, start); i < s->n && s->area[i].start < end; i++) {
+	for (uint32_t i = vm_state_from(s, start), next; i < s->n && s->area[i].start < end;
+	     i = next) {
 		const struct vm_area *a = &s->area[i];
+		uint64_t low = a->start > start ? a->start : start, high;
 
+		next = vm_state_vma_next(s, i);
+		high = s->area[next - 1].end < end ? s->area[next - 1].end : end;
 		if (!a->policy)
 			continue;
 		if (a->policy == VM_POLICY_UNKNOWN) {
@@ -304,10 +308,9 @@ static void set_home(struct vm_rule *r, uint64_t start, uint64_t end)
 			return;
 		any = true;
 		vm_starves(r, NULL);
-		if (cannot_split(r, a, a->policy | VM_POLICY_HOME,
-				 a->start > start ? a->start : start, a->end < end ? a->end : end))
+		if (cannot_split(r, a, a->policy | VM_POLICY_HOME, low, high))
 			return;
-		done_up_to(r, &step, a->end < end ? a->end : end);
+		done_up_to(r, &step, high);
 	}
 	if (vm_fails(r, vm_is(!any), ENOENT, &no_policy))
 		return;
