@@ -28,14 +28,15 @@ static bool is_arm(const struct vm_kernel *k)
 }
 
 /* In the child. */
-static void become_qemu(const struct vm_kernel *k, const char *initramfs, uint64_t memory)
+static void become_qemu(const struct vm_kernel *k, const char *initramfs, uint64_t memory, bool tty)
 {
 	const char *qemu = is_arm(k) ? "qemu-system-aarch64" : "qemu-system-x86_64";
 	char mem[32], append[128];
 
 	snprintf(mem, sizeof(mem), "%llu", (unsigned long long)memory);
-	snprintf(append, sizeof(append), "console=%s loglevel=4 panic=-1 no_timer_check",
-		 is_arm(k) ? "ttyAMA0" : "ttyS0");
+	snprintf(append, sizeof(append), "console=%s loglevel=4 panic=-1%s%s",
+		 is_arm(k) ? "ttyAMA0" : "ttyS0", is_arm(k) ? "" : " no_timer_check",
+		 tty ? "" : " vmafuzz.script");
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGINT, SIG_IGN);
 	execlp(qemu, qemu, "-machine", is_arm(k) ? "virt" : "q35", "-cpu", "max", "-accel", "tcg",
@@ -56,13 +57,15 @@ static int start(struct guest *g, const struct vm_kernel *k, const char *initram
 		return -1;
 	}
 	if (!g->pid) {
+		bool tty = isatty(STDIN_FILENO);
+
 		dup2(in[0], STDIN_FILENO);
 		dup2(out[1], STDOUT_FILENO);
 		for (int i = 0; i < 2; i++) {
 			close(in[i]);
 			close(out[i]);
 		}
-		become_qemu(k, initramfs, memory);
+		become_qemu(k, initramfs, memory, tty);
 	}
 	close(in[0]);
 	close(out[1]);
@@ -88,24 +91,41 @@ static bool pass(int from, int to, bool watch)
 	return true;
 }
 
-/* Until the guest ends or Ctrl-]. What is no terminal may end before the guest does. */
+/* Pass on what the guest says; *ready once init says that it is. False at its end. */
+static bool listen_to(struct guest *g, bool *ready)
+{
+	char buf[4096];
+	ssize_t n = read(g->out, buf, sizeof(buf));
+
+	if (n <= 0)
+		return false;
+	*ready |= memmem(buf, (size_t)n, "ready", 5) != NULL;
+	return fwrite(buf, 1, (size_t)n, stdout) == (size_t)n && !fflush(stdout);
+}
+
+/*
+ * Until the guest ends or Ctrl-]. A script waits for the shell, since what comes before it is lost;
+ * at its end the shell is left.
+ */
 static void relay(struct guest *g, bool tty)
 {
-	struct pollfd p[2] = { { STDIN_FILENO, POLLIN, 0 }, { g->out, POLLIN, 0 } };
+	struct pollfd p[2] = { { -1, POLLIN, 0 }, { g->out, POLLIN, 0 } };
+	bool ready = tty, ended = false;
 
 	for (;;) {
+		p[0].fd = ready && !ended ? STDIN_FILENO : -1;
 		if (poll(p, 2, -1) < 0) {
 			if (errno == EINTR)
 				continue;
 			return;
 		}
-		if (p[1].revents && !pass(g->out, STDOUT_FILENO, false))
+		if (p[1].revents && !listen_to(g, &ready))
 			return;
-		if (!p[0].revents || pass(STDIN_FILENO, g->in, tty))
+		if (p[0].fd < 0 || !p[0].revents || pass(STDIN_FILENO, g->in, tty))
 			continue;
-		if (tty)
+		ended = true;
+		if (tty || write(g->in, "exit\n", 5) != 5)
 			return;
-		p[0].fd = -1;
 	}
 }
 

@@ -12,17 +12,22 @@
 #include "harness/kernel/shell.h"
 #include "harness/kernel/unpack.h"
 
-static const char init_script[] = "#!/bin/busybox sh\n"
-				  "/bin/busybox --install -s /bin\n"
-				  "mount -t proc proc /proc\n"
-				  "mount -t sysfs sysfs /sys\n"
-				  "mount -t devtmpfs devtmpfs /dev\n"
-				  "mount -t tmpfs tmpfs /tmp\n"
-				  "mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null\n"
-				  "export HOME=/tmp PATH=/bin\n"
-				  "echo \"Linux $(uname -r). Leave with Ctrl-] or exit.\"\n"
-				  "setsid cttyhack sh\n"
-				  "poweroff -f\n";
+static const char init_script[] =
+	"#!/bin/busybox sh\n"
+	"/bin/busybox --install -s /bin\n"
+	"mount -t proc proc /proc\n"
+	"mount -t sysfs sysfs /sys\n"
+	"mount -t devtmpfs devtmpfs /dev\n"
+	"mount -t tmpfs tmpfs /tmp\n"
+	"mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null\n"
+	"export HOME=/tmp PATH=/bin\n"
+	"echo \"Linux $(uname -r). Leave with Ctrl-] or exit.\"\n"
+	/* A script's shell must not be interactive: it would ask the terminal for its cursor. */
+	"case \"$(cat /proc/cmdline)\" in\n"
+	"*vmafuzz.script*) stty -echo; echo ready; sh 2>&1 | cat ;;\n"
+	"*) setsid cttyhack sh ;;\n"
+	"esac\n"
+	"poweroff -f\n";
 
 static bool place_busybox(const char *name, char to[VM_KERNEL_PATH])
 {
