@@ -42,9 +42,13 @@ static bool below_task_size(uint64_t addr, uint64_t page_size)
 	return find_vma(addr, &vma) || munmap((void *)(uintptr_t)addr, page_size) == 0;
 }
 
+/*
+ * No architecture of Linux has more than 56 bits of user addresses, and arm64 takes no notice of
+ * what is above them (arch/arm64/include/asm/uaccess.h untagged_addr()): there 2^62 is page 0.
+ */
 static uint64_t find_task_size(uint64_t page_size)
 {
-	uint64_t low = 0, high = (1ull << 63) / page_size;
+	uint64_t low = 0, high = (1ull << 56) / page_size;
 
 	while (high - low > 1) { /* page `low` is below TASK_SIZE, page `high` is not */
 		uint64_t mid = low + (high - low) / 2;
