@@ -15,6 +15,8 @@
 #define STACK_GUARD (1ul << 20) /* the kernel's stack_guard_gap by default */
 #define STACK_MOST  (8ul << 20)
 #define NEAR	    (1ul << 30) /* own VMAs less than this apart share one guard */
+#define HOLE_MOST   STACK_GUARD
+#define HOLES_MOST  16
 
 /* The VMA of this process that covers an address. */
 static bool find_vma(uint64_t addr, struct vm_vma *vma)
@@ -122,6 +124,39 @@ static void end_heap(const struct vm_executor *ex, uint64_t page_size)
 }
 
 /*
+ * Small holes between the executor's mappings are closed: the kernel would put there what it
+ * places, and nothing may be done to that, as it lies in the midst of what is guarded. (The linker
+ * aligns arm64's programs to 64 KiB.) Above the heap there must be room.
+ */
+static void close_holes(void)
+{
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	struct vm_range hole[HOLES_MOST];
+	uint64_t last = (uintptr_t)sbrk(0);
+	const char *line, *end;
+	struct vm_lines l;
+	struct vm_vma vma;
+	char buf[8192];
+	size_t n = 0;
+
+	if (fd < 0)
+		vm_die("/proc/self/maps: %s; is /proc mounted?", strerror(errno));
+	vm_lines_start(&l, fd, buf, sizeof(buf));
+	for (uint64_t at = last; vm_lines_next(&l, &line, &end); at = vma.end) {
+		if (!vm_maps_parse(line, end, &vma))
+			break;
+		if (n < HOLES_MOST && at != last && vma.start > at && vma.start - at < HOLE_MOST)
+			hole[n++] = (struct vm_range){ at, vma.start };
+	}
+	close(fd);
+	while (n--)
+		if (mmap((void *)(uintptr_t)hole[n].start, hole[n].end - hole[n].start, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1,
+			 0) == MAP_FAILED)
+			vm_die("cannot close a hole: %s", strerror(errno));
+}
+
+/*
  * The kernel puts the area just below what is there already, mostly far above the arena: it then
  * has a boundary less to look past, and smaps shows the arena first.
  */
@@ -139,6 +174,7 @@ void vm_setup_memory(struct vm_executor *ex)
 	ex->io = map_shared(ex, NULL, io, 0);
 	if (madvise(ex->io, io, MADV_DONTFORK))
 		vm_die("madvise(MADV_DONTFORK): %s", strerror(errno));
+	close_holes();
 	if (vm_fault_install(&ex->area->fault, ex->area->altstack, VM_ALTSTACK_SIZE))
 		vm_die("cannot install signal handlers: %s", strerror(errno));
 }
