@@ -93,7 +93,7 @@ enum {
 /* Rows for commands that judge. */
 #define CLI_JUDGE_OPTIONS                                                                          \
 	{ "profile", CLI_OPT_PROFILE, "NAME",                                                      \
-	  "what the kernel promises (6.1, 6.12, 6.18, generic); default: chosen for the target" },      \
+	  "what the kernel promises (6.1, 6.12, 6.18, generic); default: chosen for the target" }, \
 	{                                                                                          \
 		"contract", CLI_OPT_CONTRACT, "NAME", "exact (default), documented or strict"      \
 	}

@@ -58,7 +58,8 @@ static int take(struct request *q, int id, const char *arg)
 		q->profile = vm_profile_by_name(arg);
 		if (q->profile && q->profile->exact)
 			return 0;
-		cli_error("there is no profile %s to foretell with; there are 6.1, 6.12, 6.18", arg);
+		cli_error("there is no profile %s to foretell with; there are 6.1, 6.12, 6.18",
+			  arg);
 		return -1;
 	}
 }

@@ -20,8 +20,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t 
 				 uint8_t *out, size_t max_size, unsigned int seed);
 
 /* libFuzzer reads and clears this section around every input. */
-__attribute__((section("__libfuzzer_extra_counters"),
-	       used)) static uint8_t counters[VM_MAP_SIZE];
+__attribute__((section("__libfuzzer_extra_counters"), used)) static uint8_t counters[VM_MAP_SIZE];
 
 static struct {
 	struct vm_options opt;

@@ -27,7 +27,8 @@ static void print_numbers(FILE *to, const struct vm_campaign *c, const struct vm
 		atomic_load(&s->died), atomic_load(&s->timeouts), atomic_load(&s->stuck),
 		atomic_load(&s->executor_restarts), atomic_load(&s->engine_restarts));
 	if (c->info.features & VM_HAS_KCOV)
-		fprintf(to, "  kcov: %u of the features are edges of the kernel; points in %s/pcs\n",
+		fprintf(to,
+			"  kcov: %u of the features are edges of the kernel; points in %s/pcs\n",
 			atomic_load(&s->feedback.edges), c->opt.out);
 	if (atomic_load(&s->skipped))
 		fprintf(to, "  %" PRIu64 " programs not run: their preamble cannot be had there\n",

@@ -20,7 +20,8 @@ static uint8_t parse_relation(struct vm_parser *p)
 	return vm_scan_accept(p, ">") ? VM_PROFILE_ABOVE : VM_PROFILE_IS;
 }
 
-/* [ ["!" | "<=" | ">"] PROFILE ":" ]: a word with a colon behind it; other words stay where they are. */
+/* [ ["!" | "<=" | ">"] PROFILE ":" ]: a word with a colon behind it; other words stay where they
+ * are. */
 static bool parse_profile(struct vm_parser *p, struct vm_expect *e)
 {
 	const char *word, *end;

@@ -115,8 +115,8 @@ struct vm_known_bug {
 	const char *text;	  /* versions and source */
 	unsigned int first, last; /* releases as major * 1000 + minor; last 0: not fixed yet */
 	bool (*shows)(const struct vm_judge *j); /* is the current event this bug? */
-	bool of_charges; /* shows in Committed_AS after a program, and nowhere else */
-	bool about_locks;			 /* after it belief in locks is given up */
+	bool of_charges;  /* shows in Committed_AS after a program, and nowhere else */
+	bool about_locks; /* after it belief in locks is given up */
 };
 
 #endif

@@ -128,8 +128,8 @@ static bool shrink_stays_charged(const struct vm_judge *j)
 }
 
 /*
- * mm/mmap.c (6.12), mm/vma.c (7.3) acct_stack_growth() charges growth whatever is mapped, but only a
- * VMA with VM_ACCOUNT gives its charge back: that of one which cannot be written, or is
+ * mm/mmap.c (6.12), mm/vma.c (7.3) acct_stack_growth() charges growth whatever is mapped, but only
+ * a VMA with VM_ACCOUNT gives its charge back: that of one which cannot be written, or is
  * MAP_NORESERVE, is lost with every growth.
  */
 static bool growth_stays_charged(const struct vm_judge *j)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The init of a guest that runs selftests of the kernel, each /tests/NAME, and then writes what they
- * went through (/tmp/pcs) to its second UART, between lines that say where it begins and ends.
+ * The init of a guest that runs selftests of the kernel, each /tests/NAME, and then writes what
+ * they went through (/tmp/pcs) to its second UART, between lines that say where it begins and ends.
  */
 #include <dirent.h>
 #include <fcntl.h>
