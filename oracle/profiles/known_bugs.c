@@ -135,14 +135,19 @@ static bool shrink_stays_charged(const struct vm_judge *j)
 static bool growth_stays_charged(const struct vm_judge *j)
 {
 	const struct vm_trace *t = j->trace;
+	bool grows = false;
 
 	for (uint32_t i = 0; i < t->nevents && t->committed > 0; i++) {
 		const struct vm_event *e = &t->event[i];
+		bool protects = e->sc.op == VM_OP_MPROTECT || e->sc.op == VM_OP_PKEY_MPROTECT;
+		bool maps = e->sc.op == VM_OP_MMAP && e->sc.arg[3] & MAP_GROWSDOWN;
+		bool noreserve = maps && e->sc.arg[3] & MAP_NORESERVE;
 
-		if (e->kind == VM_EVENT_CALL && e->sc.op == VM_OP_MMAP &&
-		    e->status == VM_STATUS_DONE && !vm_event_errno(e) &&
-		    e->sc.arg[3] & MAP_GROWSDOWN &&
-		    (!(e->sc.arg[2] & PROT_WRITE) || e->sc.arg[3] & MAP_NORESERVE))
+		if (e->kind != VM_EVENT_CALL || e->status != VM_STATUS_DONE || vm_event_errno(e))
+			continue;
+		grows = grows || maps;
+		/* mprotect takes VM_ACCOUNT from what was not written yet */
+		if (grows && (noreserve || ((maps || protects) && !(e->sc.arg[2] & PROT_WRITE))))
 			return true;
 	}
 	return false;

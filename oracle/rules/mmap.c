@@ -363,6 +363,16 @@ static bool check_type(struct vm_rule *r, const struct vm_map_request *q)
 	       vm_fails(r, vm_is(vm_mdwe_refuses(r, mode, mode)), EACCES, &mdwe);
 }
 
+/* Unmapping what is in the way. Until 6.1 mmap_region() makes ENOMEM of whatever refuses that. */
+static bool cannot_unmap(struct vm_rule *r, uint64_t start, uint64_t end)
+{
+	if (!r->p->mmap_unmaps_first)
+		return vm_gather_fails(r, start, end, &sealed, &in_huge_page);
+	return vm_fails(r, vm_state_in_huge_page(r->s, start), ENOMEM, &in_huge_page) ||
+	       vm_fails_split(r, vm_state_in_huge_page(r->s, end), ENOMEM, &in_huge_page, start,
+			      start);
+}
+
 static void map_fixed(struct vm_rule *r, const struct vm_map_request *q)
 {
 	uint64_t task = r->info->layout.task_size, end = q->addr + q->len;
@@ -379,8 +389,7 @@ static void map_fixed(struct vm_rule *r, const struct vm_map_request *q)
 	if (q->flags & MAP_FIXED_NOREPLACE &&
 	    vm_fails(r, vm_is(vm_state_any(r->s, q->addr, end)), EEXIST, &exists))
 		return;
-	if (check_lock(r, q) || check_type(r, q) ||
-	    vm_gather_fails(r, q->addr, end, &sealed, &in_huge_page))
+	if (check_lock(r, q) || check_type(r, q) || cannot_unmap(r, q->addr, end))
 		return;
 	map(r, q, false);
 }
