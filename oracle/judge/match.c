@@ -225,6 +225,12 @@ static bool seal_broken(const struct vm_judge *j, const struct vm_diffs *changed
 	return only->n;
 }
 
+/* Other flags: they show themselves, or in what has become one VMA. */
+static bool about_flags(const struct vm_diff *d)
+{
+	return d->kind == VM_DIFF_FLAGS || d->kind == VM_DIFF_JOINED;
+}
+
 static bool bystander_hit(const struct vm_judge *j, const struct vm_diffs *changed,
 			  struct vm_diffs *only)
 {
@@ -262,7 +268,7 @@ static void violation(struct vm_judge *j, const struct vm_outcome *fit,
 		invariant = "bystander";
 		shown = &only;
 		vm_title_of_failure(j, &only, NULL, "bystander", title);
-		if (bug && only.d[0].kind == VM_DIFF_FLAGS)
+		if (bug && about_flags(&only.d[0]))
 			vm_title_add_cause(title, bug->cause);
 	} else if (errno_of(j->e, &err) && changed.n) {
 		invariant = "failure";
@@ -273,7 +279,7 @@ static void violation(struct vm_judge *j, const struct vm_outcome *fit,
 		invariant = "success";
 		shown = wrong;
 		vm_title_of_success(j, wrong, title);
-		if (bug && wrong->d[0].kind == VM_DIFF_FLAGS)
+		if (bug && about_flags(&wrong->d[0]))
 			vm_title_add_cause(title, bug->cause);
 	} else {
 		invariant = j->e->status == VM_STATUS_FAULTED ||

@@ -187,8 +187,9 @@ void vm_title_of_result(const struct vm_judge *j, const struct vm_outcomes *outs
 		snprintf(title, VM_TITLE_MAX, "%s: wrong value returned%s%s%s", call_name(j),
 			 bug ? " (" : "", bug ? bug->cause : "", bug ? ")" : "");
 	else if (!strcmp(seen, wanted))
-		snprintf(title, VM_TITLE_MAX, "%s: %s at the wrong page or with the wrong code",
-			 call_name(j), seen);
+		snprintf(title, VM_TITLE_MAX,
+			 "%s: %s at the wrong page or with the wrong code%s%s%s", call_name(j),
+			 seen, bug ? " (" : "", bug ? bug->cause : "", bug ? ")" : "");
 	else if (cause)
 		snprintf(title, VM_TITLE_MAX, "%s: %s instead of %s (%s)", call_name(j), seen,
 			 wanted, cause);

@@ -125,7 +125,8 @@ static bool cannot_split(struct vm_rule *r, int32_t advice, const struct vm_area
 	    (!(a->flags_maybe & touched) && (a->flags & touched) == step.flags))
 		return false;
 	return vm_fails(r, vm_state_in_huge_page(r->s, start), EINVAL, &in_huge_page) ||
-	       vm_fails(r, vm_state_in_huge_page(r->s, end), EINVAL, &in_huge_page);
+	       vm_fails_split(r, vm_state_in_huge_page(r->s, end), EINVAL, &in_huge_page, start,
+			      start);
 }
 
 /* One VMA, from area `first` up to `next`. Returns true if the rule must stop. */

@@ -185,14 +185,14 @@ static uint16_t policy_code(const struct vm_rule *r, const struct request *q)
 
 /* mbind_range(): a VMA that has the policy already is left alone, others are split at the ends. */
 static bool cannot_split(struct vm_rule *r, const struct vm_area *a, uint16_t policy,
-			 uint64_t start, uint64_t end)
+			 uint64_t start, uint64_t end, bool sure)
 {
 	enum vm_tri head = vm_state_in_huge_page(r->s, start);
 	enum vm_tri tail = vm_state_in_huge_page(r->s, end);
 
 	if (a->policy == policy && policy != VM_POLICY_UNKNOWN)
 		return false;
-	if (a->policy == VM_POLICY_UNKNOWN || policy == VM_POLICY_UNKNOWN) {
+	if (!sure || a->policy == VM_POLICY_UNKNOWN || policy == VM_POLICY_UNKNOWN) {
 		head = head == VM_NO ? VM_NO : VM_MAYBE;
 		tail = tail == VM_NO ? VM_NO : VM_MAYBE;
 	}
@@ -204,10 +204,26 @@ static void done_up_to(struct vm_rule *r, struct vm_step *step, uint64_t end)
 {
 	step->end = end;
 	r->done.n = 0;
+	r->what = NULL;
 	if (step->start < end) {
 		r->done.step[r->done.n++] = *step;
 		r->what = "partly applied";
 	}
+}
+
+/*
+ * A VMA that may begin at `low` is refused alone, after what is before it was done, or with all
+ * from `begin` on, where one certainly begins. True if the call certainly ends here.
+ */
+static bool refused_at(struct vm_rule *r, struct vm_step *step, const struct vm_area *a,
+		       uint16_t policy, uint64_t begin, uint64_t low, uint64_t high)
+{
+	if (begin < low) {
+		done_up_to(r, step, begin);
+		cannot_split(r, a, policy, low, high, false);
+		done_up_to(r, step, low);
+	}
+	return cannot_split(r, a, policy, low, high, true);
 }
 
 /* One VMA after the other. Returns true if the call certainly ends here. */
@@ -217,6 +233,7 @@ static bool bind_each(struct vm_rule *r, const struct request *q)
 	struct vm_step step = { .kind = VM_STEP_POLICY,
 				.start = q->start,
 				.policy = policy_code(r, q) };
+	uint64_t begin = q->start; /* of the last VMA that certainly begins */
 
 	for (uint32_t i = vm_state_from(s, q->start), next; i < s->n && s->area[i].start < q->end;
 	     i = next) {
@@ -225,8 +242,10 @@ static bool bind_each(struct vm_rule *r, const struct request *q)
 
 		next = vm_state_vma_next(s, i);
 		high = s->area[next - 1].end < q->end ? s->area[next - 1].end : q->end;
+		if (a->begins == VM_YES || low == q->start)
+			begin = low;
 		vm_starves(r, NULL);
-		if (cannot_split(r, a, step.policy, low, high))
+		if (refused_at(r, &step, a, step.policy, begin, low, high))
 			return true;
 		done_up_to(r, &step, high);
 	}
@@ -289,6 +308,7 @@ static void set_home(struct vm_rule *r, uint64_t start, uint64_t end)
 {
 	struct vm_step step = { .kind = VM_STEP_POLICY, .keep = true, .start = start };
 	const struct vm_state *s = r->s;
+	uint64_t begin = start; /* of the last VMA that certainly begins */
 	bool any = false;
 
 	for (uint32_t i = vm_state_from(s, start), next; i < s->n && s->area[i].start < end;
@@ -298,6 +318,8 @@ static void set_home(struct vm_rule *r, uint64_t start, uint64_t end)
 
 		next = vm_state_vma_next(s, i);
 		high = s->area[next - 1].end < end ? s->area[next - 1].end : end;
+		if (a->begins == VM_YES || low == start)
+			begin = low;
 		if (!a->policy)
 			continue;
 		if (a->policy == VM_POLICY_UNKNOWN) {
@@ -308,7 +330,7 @@ static void set_home(struct vm_rule *r, uint64_t start, uint64_t end)
 			return;
 		any = true;
 		vm_starves(r, NULL);
-		if (cannot_split(r, a, a->policy | VM_POLICY_HOME, low, high))
+		if (refused_at(r, &step, a, a->policy | VM_POLICY_HOME, begin, low, high))
 			return;
 		done_up_to(r, &step, high);
 	}

@@ -55,12 +55,19 @@ static bool cannot_split(struct vm_rule *r, uint64_t start, uint64_t end)
 	cut = vm_state_in_huge_page(r->s, end);
 	if (cut == VM_NO || last->sealed == VM_YES)
 		return false;
-	while (i && r->s->area[i].begins != VM_YES && r->s->area[i - 1].end == r->s->area[i].start)
-		i--;
-	r->done.step[0] = (struct vm_step){ .kind = VM_STEP_SEAL,
-					    .start = start,
-					    .end = r->s->area[i].start };
-	r->done.n = r->s->area[i].start > start;
+	/* back to where the last VMA begins, by way of where it may */
+	for (;; i--) {
+		const struct vm_area *a = &r->s->area[i];
+		bool begins = !i || a->begins == VM_YES || a[-1].end != a->start;
+
+		r->done.step[0] =
+			(struct vm_step){ .kind = VM_STEP_SEAL, .start = start, .end = a->start };
+		r->done.n = a->start > start;
+		if (begins)
+			break;
+		if (a->begins == VM_MAYBE)
+			vm_fails(r, VM_MAYBE, EINVAL, &in_huge_page);
+	}
 	if (vm_fails(r, last->sealed == VM_NO ? cut : VM_MAYBE, EINVAL, &in_huge_page))
 		return true;
 	r->done.n = 0;
