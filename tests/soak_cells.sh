@@ -30,6 +30,8 @@ counted() {
 			rule["pkey_mprotect"] = "mprotect"
 			rule["process_madvise"] = "madvise"
 			rule["end"] = rule["exec"] = "fork"
+			rule["pkey_alloc"] = rule["pkey_free"] = "pkey"
+			rule["set_mempolicy_home_node"] = "mbind"
 		}
 		/"calls_by_cause": / { inside = 1 }
 		inside && /^  \]/ { inside = 0 }
