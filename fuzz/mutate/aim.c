@@ -151,6 +151,8 @@ static void aim_mbind(struct vm_mutator *m, struct vm_call *call)
 		call->arg[3].bits = VM_NODES_0;
 	if (vm_rng_chance(&m->rng, 15))
 		call->arg[3].bits ^= 1ull << vm_rng_below(&m->rng, 8);
+	if (vm_rng_chance(&m->rng, 3)) /* not there on most machines */
+		call->arg[3].bits = VM_NODES_1;
 	if (vm_rng_chance(&m->rng, 25))
 		call->arg[4].bits = vm_rng_below(&m->rng, 4);
 	if (vm_rng_chance(&m->rng, 3))
