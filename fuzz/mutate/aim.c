@@ -245,6 +245,22 @@ static uint64_t aim_flags(struct vm_mutator *m, const struct vm_arg_desc *desc)
 }
 
 /* What any call is aimed by that has no case of its own: the kinds of its arguments. */
+/* Seldom at the vdso or vvar, with what can be done to them: whole ones, or a part. */
+static void aim_special(struct vm_mutator *m, struct vm_call *call)
+{
+	bool vdso = vm_rng_chance(&m->rng, 50), whole = vm_rng_chance(&m->rng, 60);
+	int32_t pages = vdso ? 2 : 4; /* as x86_64 has them */
+	struct vm_addr *addr = &call->arg[0].addr;
+
+	*addr = (struct vm_addr){ .base = vdso ? VM_BASE_VDSO : VM_BASE_VVAR };
+	if (!whole)
+		addr->off.pages = (int32_t)vm_rng_below(&m->rng, (uint32_t)pages);
+	pages -= addr->off.pages;
+	if (!whole)
+		pages = 1 + (int32_t)vm_rng_below(&m->rng, (uint32_t)pages);
+	call->arg[1].len = (struct vm_quantity){ .pages = pages };
+}
+
 static void aim_any(struct vm_mutator *m, struct vm_call *call)
 {
 	const struct vm_call_desc *desc = vm_call_desc(call->op);
@@ -388,6 +404,9 @@ void vm_aim_op(struct vm_mutator *m, uint8_t op, struct vm_call *call)
 	default:
 		aim_any(m, call);
 	}
+	if ((op == VM_OP_MPROTECT || op == VM_OP_MUNMAP || op == VM_OP_MSEAL) &&
+	    vm_rng_chance(&m->rng, 1))
+		aim_special(m, call);
 	vm_aim_memory(m, call);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The features of the kernel. A probe runs in a child of its own, which ends with 0 for yes. */
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -277,6 +278,17 @@ static int has_swapin(struct vm_executor *ex)
 		 !madvise((void *)(uintptr_t)page, ex->info.layout.page_size, MADV_WILLNEED));
 }
 
+/* mprotect_fixup() looks at the seal before it finds that nothing changes. */
+static int has_sealed_system(struct vm_executor *ex)
+{
+	const struct vm_range *vdso = &ex->info.layout.vdso;
+
+	return !(vdso->start < vdso->end &&
+		 mprotect((void *)(uintptr_t)vdso->start, vdso->end - vdso->start,
+			  PROT_READ | PROT_EXEC) &&
+		 errno == EPERM);
+}
+
 /* do_madvise() looks at the advice first, and does nothing for length 0. */
 static void ask_madvise(struct vm_executor *ex)
 {
@@ -328,6 +340,7 @@ void vm_probe_all(struct vm_executor *ex)
 	if (probe(ex, has_numa, VM_HAS_NUMA))
 		probe(ex, has_one_node, VM_HAS_ONE_NODE);
 	probe(ex, has_sysv_shm, VM_HAS_SYSV_SHM);
+	probe(ex, has_sealed_system, VM_HAS_SEALED_SYSTEM);
 	probe(ex, has_swapin, VM_HAS_MADV_SWAPIN);
 	probe(ex, has_fail_nth, VM_HAS_FAIL_NTH);
 	ask_madvise(ex);

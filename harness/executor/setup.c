@@ -248,6 +248,7 @@ void vm_setup_own(struct vm_executor *ex)
 	info->nown = o->nown;
 	memcpy(info->own, o->own, o->nown * sizeof(o->own[0]));
 	vm_info_find_heap(info);
+	vm_info_find_special(info);
 	info->data_segment = vm_limits_data_segment(info);
 	for (uint32_t i = 0; i < info->nown; i++)
 		add_own(ex, &info->own[i]);

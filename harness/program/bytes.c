@@ -34,7 +34,9 @@ _Static_assert((int)OPS_2 == (int)VM_OP_COUNT && VM_OBJECT_COUNT == 6 && VM_PREA
 #define BASE_NAME 0x80 /* ... 0x8f */
 #define BASE_NULL 0x90
 #define BASE_TASK 0x91
-#define BASE_BRK  0x92 /* from version 2 on */
+#define BASE_BRK  0x92 /* these from version 2 on */
+#define BASE_VDSO 0x93
+#define BASE_VVAR 0x94
 
 #define QTY_PARTS 0x80
 #define QTY_PAGES 0x01
@@ -97,6 +99,8 @@ static struct vm_addr get_addr(struct reader *r)
 		addr.base = VM_BASE_TASK;
 	} else if (base == BASE_BRK && r->version > 1) {
 		addr.base = VM_BASE_BRK;
+	} else if ((base == BASE_VDSO || base == BASE_VVAR) && r->version > 1) {
+		addr.base = base == BASE_VDSO ? VM_BASE_VDSO : VM_BASE_VVAR;
 	} else if (base == BASE_NULL || base == BASE_NAME) {
 		addr.base = VM_BASE_NULL;
 	} else if (base > BASE_NAME && base < BASE_NULL) {
@@ -277,6 +281,12 @@ static void put_addr(struct writer *w, const struct vm_addr *addr)
 		break;
 	case VM_BASE_BRK:
 		put(w, BASE_BRK, 1);
+		break;
+	case VM_BASE_VDSO:
+		put(w, BASE_VDSO, 1);
+		break;
+	case VM_BASE_VVAR:
+		put(w, BASE_VVAR, 1);
 		break;
 	default:
 		put(w, BASE_NULL, 1);

@@ -20,6 +20,28 @@ static bool overlaps(const struct vm_range *a, const struct vm_range *b)
 	return a->start < a->end && b->start < b->end && a->start < b->end && b->start < a->end;
 }
 
+/*
+ * Does the executor's child do as well after this call on its vdso or vvar? It never calls into
+ * them, but what is unmapped there or moved away leaves a hole in which nobody looks for what the
+ * kernel may put there next. Parts cannot be unmapped: special_mapping_split().
+ */
+static bool spares_special(const struct vm_syscall *sc, const struct vm_layout *layout,
+			   const struct vm_range *range)
+{
+	const struct vm_range *special[] = { &layout->vdso, &layout->vvar };
+
+	for (size_t i = 0; i < sizeof(special) / sizeof(special[0]); i++) {
+		const struct vm_range *s = special[i];
+		bool whole = range->start == s->start && range->end == s->end;
+
+		if (range->start < s->start || range->start >= s->end || range->end > s->end)
+			continue;
+		return sc->op == VM_OP_MPROTECT || sc->op == VM_OP_MSEAL ||
+		       (sc->op == VM_OP_MUNMAP && !whole);
+	}
+	return false;
+}
+
 enum vm_withheld vm_call_withheld(const struct vm_syscall *sc, const struct vm_layout *layout,
 				  const struct vm_range *guard, size_t nguard)
 {
@@ -27,6 +49,8 @@ enum vm_withheld vm_call_withheld(const struct vm_syscall *sc, const struct vm_l
 	struct vm_range range[2] = { { 0, 0 }, { 0, 0 } };
 
 	desc->footprint(sc, layout, range);
+	if (spares_special(sc, layout, &range[0]))
+		return VM_PERMITTED;
 	for (size_t i = 0; i < nguard; i++)
 		if (overlaps(&range[0], &guard[i]) || overlaps(&range[1], &guard[i]))
 			return VM_WITHHELD_GUARD;

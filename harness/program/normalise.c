@@ -17,6 +17,8 @@ static void normalise_addr(struct vm_addr *addr)
 		return;
 	case VM_BASE_TASK:
 	case VM_BASE_BRK:
+	case VM_BASE_VDSO:
+	case VM_BASE_VVAR:
 		break;
 	default:
 		addr->base = VM_BASE_NULL;

@@ -76,6 +76,8 @@ enum vm_base {
 	VM_BASE_NULL,  /* null: address 0, so that null[...] says any absolute address */
 	VM_BASE_TASK,  /* task: TASK_SIZE */
 	VM_BASE_BRK,   /* brk: where the program's heap begins */
+	VM_BASE_VDSO, /* vdso, vvar: where these mappings of the kernel's begin; 0: there is none */
+	VM_BASE_VVAR,
 	VM_BASE_COUNT
 };
 
@@ -137,6 +139,10 @@ struct vm_program {
 	struct vm_call call[VM_PROGRAM_MAX_CALLS];
 };
 
+struct vm_range {
+	uint64_t start, end; /* [start, end) in bytes; empty if start >= end */
+};
+
 /* What names mean on one target; comes from the executor (struct vm_target_info). Bytes. */
 struct vm_layout {
 	uint64_t page_size, pmd_size, pud_size;
@@ -144,6 +150,8 @@ struct vm_layout {
 	uint64_t arena_base, arena_size;
 	/* The program's heap begins here, behind the executor's; 0 if it cannot have one. */
 	uint64_t brk_base;
+	/* The first VMA named [vdso], [vvar]; empty if a program cannot name it. */
+	struct vm_range vdso, vvar;
 };
 
 /* One call with run-time values, as made or withheld. Argument order is the row's in call_table.c.
@@ -160,10 +168,6 @@ static inline int vm_result_errno(int64_t result)
 {
 	return result < 0 && result >= -VM_ERRNO_MAX ? (int)-result : 0;
 }
-
-struct vm_range {
-	uint64_t start, end; /* [start, end) in bytes; empty if start >= end */
-};
 
 /* The value of a quantity in bytes on `layout`, modulo 2^64. */
 uint64_t vm_quantity_value(const struct vm_quantity *q, const struct vm_layout *layout);

@@ -30,6 +30,12 @@ uint64_t vm_addr_value(const struct vm_addr *addr, const struct vm_layout *layou
 	case VM_BASE_BRK:
 		base = layout->brk_base;
 		break;
+	case VM_BASE_VDSO:
+		base = layout->vdso.start;
+		break;
+	case VM_BASE_VVAR:
+		base = layout->vvar.start;
+		break;
 	default:
 		break;
 	}

@@ -100,6 +100,12 @@ static void add_addr(struct out *o, const struct vm_addr *addr)
 	case VM_BASE_BRK:
 		add(o, "brk");
 		break;
+	case VM_BASE_VDSO:
+		add(o, "vdso");
+		break;
+	case VM_BASE_VVAR:
+		add(o, "vvar");
+		break;
 	default:
 		add(o, "null");
 		break;

@@ -255,13 +255,19 @@ static bool scan_base(struct vm_parser *p, struct vm_addr *addr)
 	} else if (vm_scan_accept(p, "brk")) {
 		addr->base = VM_BASE_BRK;
 		return true;
+	} else if (vm_scan_accept(p, "vdso")) {
+		addr->base = VM_BASE_VDSO;
+		return true;
+	} else if (vm_scan_accept(p, "vvar")) {
+		addr->base = VM_BASE_VVAR;
+		return true;
 	} else {
 		addr->base = VM_BASE_NAME;
 		addr->index = vm_names_find(p, p->at, len);
 		if (!addr->index)
 			return vm_scan_expected(p, p->at,
-						"an address (p0..p127, null, task, brk or a name "
-						"that an earlier let gives)");
+						"an address (p0..p127, null, task, brk, vdso, "
+						"vvar or a name that an earlier let gives)");
 	}
 	p->at += len;
 	return true;

@@ -165,6 +165,24 @@ void vm_info_find_heap(struct vm_target_info *info)
 	}
 }
 
+void vm_info_find_special(struct vm_target_info *info)
+{
+	struct vm_layout *l = &info->layout;
+
+	l->vdso = l->vvar = (struct vm_range){ 0, 0 };
+	if (strcmp(info->machine, "x86_64"))
+		return;
+	for (uint32_t i = 0; i < info->nown; i++) {
+		const struct vm_vma *v = &info->own[i];
+		struct vm_range *to = v->kind == VM_KIND_VDSO	? &l->vdso
+				      : v->kind == VM_KIND_VVAR ? &l->vvar
+								: NULL;
+
+		if (to && !to->end)
+			*to = (struct vm_range){ v->start, v->end };
+	}
+}
+
 int vm_info_decode(const uint8_t *buf, size_t len, struct vm_target_info *info)
 {
 	struct vm_reader in = { .at = buf, .end = len ? buf + len : buf }, *r = &in;
@@ -190,6 +208,7 @@ int vm_info_decode(const uint8_t *buf, size_t len, struct vm_target_info *info)
 	get_own(r, info);
 	get_later(r, info);
 	vm_info_find_heap(info);
+	vm_info_find_special(info);
 	if (!r->bad && r->at == r->end)
 		return 0;
 	memset(info, 0, sizeof(*info));

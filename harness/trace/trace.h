@@ -50,6 +50,7 @@
 #define VM_HAS_MADV_SWAPIN    (1ull << 28) /* willneed of anonymous memory (CONFIG_SWAP) */
 #define VM_HAS_NUMA	      (1ull << 40) /* mbind: CONFIG_NUMA */
 #define VM_HAS_ONE_NODE	      (1ull << 41) /* memory may be of node 0 alone */
+#define VM_HAS_SEALED_SYSTEM  (1ull << 42) /* vdso and vvar: CONFIG_MSEAL_SYSTEM_MAPPINGS (6.16) */
 /* Probes of behaviour (oracle/profiles/): run once, in a child, when the executor starts. */
 /* Huge pages (MAP_HUGETLB): which sizes there are, not how many pages. */
 #define VM_HAS_HUGE_2MB	    (1ull << 29)
@@ -238,6 +239,12 @@ int vm_info_decode(const uint8_t *buf, size_t len, struct vm_target_info *info);
  * there is none.
  */
 void vm_info_find_heap(struct vm_target_info *info);
+
+/*
+ * Set layout.vdso and layout.vvar by own[]: the first VMA of each name. Empty where there is none,
+ * and where the executor's signal handlers return through the vdso (all but x86_64).
+ */
+void vm_info_find_special(struct vm_target_info *info);
 
 /* ---- file.c ---- */
 

@@ -213,6 +213,21 @@ static bool is_special(uint8_t kind)
 	return kind == VM_KIND_VDSO || kind == VM_KIND_VVAR || kind == VM_KIND_KCOV;
 }
 
+/*
+ * The vdso and vvar as the kernel made them, and what mprotect may make of them: programs can name
+ * them. arch/x86/entry/vdso/vma.c map_vdso(); __install_special_mapping() charges nothing.
+ */
+static void begin_special(struct vm_judge *j, const struct vm_vma *v, struct vm_area *a)
+{
+	if (v->kind != VM_KIND_VDSO && v->kind != VM_KIND_VVAR)
+		return;
+	a->flags |= v->kind == VM_KIND_VDSO ? VM_MAY_ALL : VM_BIT(VM_FLAG_MR);
+	a->flags_maybe &= ~(VM_MAY_ALL | VM_KEY_FLAGS);
+	a->sealed = j->info->features & VM_HAS_SEALED_SYSTEM ? VM_YES : VM_NO;
+	a->account = VM_NO;
+	a->object = vm_object_new(&j->scratch->objects, false, false, UINT64_MAX);
+}
+
 void vm_begin(struct vm_judge *j, const struct vm_event *start)
 {
 	struct vm_state *s = j->before;
@@ -253,5 +268,8 @@ void vm_begin(struct vm_judge *j, const struct vm_event *start)
 			.begins = VM_YES,
 			.own = is_special(v->kind) ? VM_OWN_SPECIAL : VM_OWN,
 		};
+		begin_special(j, v, &s->area[s->n - 1]);
+		if (s->area[s->n - 1].object == VM_NO_OBJECT)
+			s->lost = true;
 	}
 }

@@ -73,19 +73,34 @@ static void check_layout(struct vm_judge *j, const struct vm_snapshot *snap)
 		       "the VMAs seen after the last call", "more or fewer VMAs");
 }
 
+/*
+ * As in info->own; but the vdso and vvar have the rights that a program gave them, or any where
+ * belief was lost meanwhile.
+ */
+static bool as_believed(const struct vm_judge *j, struct vm_vma seen, const struct vm_vma *own)
+{
+	const struct vm_area *a = vm_state_at(j->before, own->start);
+	struct vm_vma now = *own;
+
+	if (own->kind == VM_KIND_VDSO || own->kind == VM_KIND_VVAR) {
+		if (j->before->lost || j->scratch->objects.segment_unknown)
+			now.mode = seen.mode;
+		else if (a)
+			now.mode = (uint8_t)(a->prot | (own->mode & VM_MODE_S));
+	}
+	if (own->kind == VM_KIND_STACK && seen.start < own->start)
+		seen.start = own->start;
+	return same_vma(&seen, &now);
+}
+
 /* The executor's own memory is a bystander of every call; its stack may have grown down. */
 static void check_own(struct vm_judge *j, const struct vm_snapshot *snap)
 {
 	const struct vm_target_info *info = j->info;
 	bool same = snap->nown == info->nown;
 
-	for (uint32_t i = 0; same && i < snap->nown; i++) {
-		struct vm_vma seen = snap->own[i];
-
-		if (seen.kind == VM_KIND_STACK && seen.start < info->own[i].start)
-			seen.start = info->own[i].start;
-		same = same_vma(&seen, &info->own[i]);
-	}
+	for (uint32_t i = 0; same && i < snap->nown; i++)
+		same = as_believed(j, snap->own[i], &info->own[i]);
 	if (!same)
 		report(j, "program: the executor's own memory changed", NULL,
 		       "text, data, log, stack and vdso as before the first call",

@@ -163,6 +163,13 @@ enum vm_tri vm_huge_missing(const struct vm_rule *r, const struct vm_area *a)
 	return huge == VM_YES && vm_huge_to_be_had(r) == VM_MAYBE ? VM_MAYBE : huge;
 }
 
+bool vm_is_special(const struct vm_rule *r, uint64_t addr)
+{
+	const struct vm_area *a = vm_state_at(r->s, addr);
+
+	return a && a->own == VM_OWN_SPECIAL;
+}
+
 bool vm_gather_fails(struct vm_rule *r, uint64_t start, uint64_t end, const struct vm_cause *sealed,
 		     const struct vm_cause *in_huge_page)
 {

@@ -43,6 +43,8 @@ static const struct vm_cause map_count = { .text = "too many mappings",
 					   .resource = true };
 static const struct vm_cause in_huge_page = { .text = "split inside a huge page",
 					      .basis = "mm/hugetlb.c hugetlb_vm_op_split()" };
+static const struct vm_cause in_special = { .text = "split inside a special mapping",
+					    .basis = "mm/mmap.c special_mapping_split()" };
 static const struct vm_cause rlimit = { .text = "RLIMIT_DATA",
 					.basis = "mm/mprotect.c mprotect_fixup()",
 					.resource = true };
@@ -167,11 +169,12 @@ static enum vm_tri may_not(const struct vm_area *a, uint64_t prot)
 /* A VMA that has these rights already is not split. */
 static bool cannot_split(struct vm_rule *r, const struct vm_area *a, uint64_t start, uint64_t end)
 {
+	const struct vm_cause *cause = vm_is_special(r, start) ? &in_special : &in_huge_page;
+
 	if (a->prot == vm_mode_of_prot(r->sc->arg[2]))
 		return false;
-	return vm_fails(r, vm_state_in_huge_page(r->s, start), EINVAL, &in_huge_page) ||
-	       vm_fails_split(r, vm_state_in_huge_page(r->s, end), EINVAL, &in_huge_page, start,
-			      start);
+	return vm_fails(r, vm_state_in_huge_page(r->s, start), EINVAL, cause) ||
+	       vm_fails_split(r, vm_state_in_huge_page(r->s, end), EINVAL, cause, start, start);
 }
 
 /*

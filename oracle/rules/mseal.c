@@ -15,6 +15,8 @@ static const struct vm_cause hole = { .text = "hole in the range",
 				      .basis = "mm/mseal.c check_mm_seal(); mseal.rst" };
 static const struct vm_cause in_huge_page = { .text = "split inside a huge page",
 					      .basis = "mm/hugetlb.c hugetlb_vm_op_split()" };
+static const struct vm_cause in_special = { .text = "split inside a special mapping",
+					    .basis = "mm/mmap.c special_mapping_split()" };
 static const struct vm_cause map_count = { .text = "too many mappings",
 					   .basis = "mm/vma.c __split_vma()",
 					   .resource = true };
@@ -48,9 +50,10 @@ static bool cannot_split(struct vm_rule *r, uint64_t start, uint64_t end)
 	const struct vm_area *first = vm_state_at(r->s, start), *last = vm_state_at(r->s, end);
 	enum vm_tri cut = vm_state_in_huge_page(r->s, start);
 	uint32_t i = vm_state_from(r->s, end);
+	const struct vm_cause *cause = vm_is_special(r, start) ? &in_special : &in_huge_page;
 
 	if (cut != VM_NO && first->sealed != VM_YES &&
-	    vm_fails(r, first->sealed == VM_NO ? cut : VM_MAYBE, EINVAL, &in_huge_page))
+	    vm_fails(r, first->sealed == VM_NO ? cut : VM_MAYBE, EINVAL, cause))
 		return true;
 	cut = vm_state_in_huge_page(r->s, end);
 	if (cut == VM_NO || last->sealed == VM_YES)
@@ -66,9 +69,9 @@ static bool cannot_split(struct vm_rule *r, uint64_t start, uint64_t end)
 		if (begins)
 			break;
 		if (a->begins == VM_MAYBE)
-			vm_fails(r, VM_MAYBE, EINVAL, &in_huge_page);
+			vm_fails(r, VM_MAYBE, EINVAL, cause);
 	}
-	if (vm_fails(r, last->sealed == VM_NO ? cut : VM_MAYBE, EINVAL, &in_huge_page))
+	if (vm_fails(r, last->sealed == VM_NO ? cut : VM_MAYBE, EINVAL, cause))
 		return true;
 	r->done.n = 0;
 	return false;

@@ -15,6 +15,8 @@ static const struct vm_cause sealed = { .text = "sealed page in the range",
 					.seal = true };
 static const struct vm_cause in_huge_page = { .text = "split inside a huge page",
 					      .basis = "mm/hugetlb.c hugetlb_vm_op_split()" };
+static const struct vm_cause in_special = { .text = "split inside a special mapping",
+					    .basis = "mm/mmap.c special_mapping_split()" };
 static const struct vm_cause map_count = { .text = "too many mappings",
 					   .basis = "mm/vma.c vms_gather_munmap_vmas()",
 					   .resource = true };
@@ -31,7 +33,8 @@ void vm_rule_munmap(struct vm_rule *r)
 	    vm_stops(r, vm_is(outside), EINVAL, &beyond) ||
 	    vm_stops(r, vm_is(!vm_page_align(r, len)), EINVAL, &zero_len) ||
 	    vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||
-	    vm_gather_fails(r, addr, step.end, &sealed, &in_huge_page))
+	    vm_gather_fails(r, addr, step.end, &sealed,
+			    vm_is_special(r, addr) ? &in_special : &in_huge_page))
 		return;
 	vm_does(r, &step);
 	vm_succeeds(r, 0);

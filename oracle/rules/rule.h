@@ -168,6 +168,9 @@ enum vm_tri vm_no_room(const struct vm_rule *r, uint64_t len);
 enum vm_tri vm_hint_taken(const struct vm_rule *r, uint64_t *addr, uint64_t len, uint32_t object,
 			  uint64_t off);
 
+/* Is `addr` in the vdso or vvar? Calls on them that are made lie wholly inside of one. */
+bool vm_is_special(const struct vm_rule *r, uint64_t addr);
+
 /*
  * To unmap [start, end), VMAs are split at its ends, but no sealed one (cause `sealed`: EPERM), and
  * none inside of a huge page (`in_huge_page`: EINVAL). As vm_fails(). mm/vma.c

@@ -76,6 +76,13 @@ void vm_state_fork(struct vm_state *s, struct vm_objects *o)
 	s->n = n;
 }
 
+/* The rights that the kernel gives its own mappings: the vdso may be executed, vvar only read. */
+static void fresh_special(struct vm_area *a)
+{
+	if (a->own == VM_OWN_SPECIAL && !(a->flags_maybe & VM_MAY_ALL))
+		a->prot = VM_MODE_R | (a->flags & VM_BIT(VM_FLAG_ME) ? VM_MODE_X : 0);
+}
+
 void vm_state_exec(struct vm_state *s)
 {
 	uint32_t n = 0;
@@ -83,7 +90,9 @@ void vm_state_exec(struct vm_state *s)
 	inherit_process(&s->process);
 	forget_locks(s);
 	for (uint32_t i = 0; i < s->n; i++)
-		if (s->area[i].own)
-			s->area[n++] = s->area[i];
+		if (s->area[i].own) {
+			s->area[n] = s->area[i];
+			fresh_special(&s->area[n++]);
+		}
 	s->n = n;
 }

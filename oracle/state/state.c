@@ -67,6 +67,8 @@ enum vm_tri vm_state_in_huge_page(const struct vm_state *s, uint64_t addr)
 	enum vm_tri huge = a ? vm_area_huge(a) : VM_NO;
 	bool may_be;
 
+	if (a && a->own == VM_OWN_SPECIAL)
+		return addr != a->start || a->begins != VM_YES ? VM_YES : VM_NO;
 	if (huge == VM_NO || (addr == a->start && a->begins == VM_YES))
 		return VM_NO;
 	may_be = addr & ((a->huge ? (uint64_t)1 << a->huge : HUGE_MOST) - 1);
@@ -295,15 +297,23 @@ static bool in_one_huge_page(const struct vm_area *a, const struct vm_area *b)
 	       a->huge && a->huge == b->huge && b->start & (((uint64_t)1 << b->huge) - 1);
 }
 
+/* A special mapping has an object of its own; it neither splits nor merges. */
+static bool in_one_special(const struct vm_area *a, const struct vm_area *b)
+{
+	return a->own == VM_OWN_SPECIAL && b->own == VM_OWN_SPECIAL && a->end == b->start &&
+	       a->object == b->object;
+}
+
 void vm_state_settle(struct vm_state *s)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct vm_area *a = &s->area[i];
 		const struct vm_area *b = i ? &s->area[i - 1] : NULL;
 
-		if (b && in_one_huge_page(b, a))
+		if (b && (in_one_huge_page(b, a) || in_one_special(b, a)))
 			a->begins = VM_NO;
-		else if (!b || b->end != a->start || differ(b, a) || apart(b, a))
+		else if (a->own == VM_OWN_SPECIAL || !b || b->end != a->start || differ(b, a) ||
+			 apart(b, a))
 			a->begins = VM_YES;
 	}
 }

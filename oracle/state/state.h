@@ -161,8 +161,8 @@ static inline enum vm_tri vm_area_huge(const struct vm_area *a)
 }
 
 /*
- * Does `addr` lie inside of a huge page, so that no VMA can be split there? mm/hugetlb.c
- * hugetlb_vm_op_split().
+ * Does `addr` lie inside of a huge page or of a special mapping, so that no VMA can be split there?
+ * mm/hugetlb.c hugetlb_vm_op_split(), mm/mmap.c special_mapping_split().
  */
 enum vm_tri vm_state_in_huge_page(const struct vm_state *s, uint64_t addr);
 

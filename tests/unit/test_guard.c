@@ -119,6 +119,44 @@ static void test_mprotect_and_mseal(void **state)
 	}
 }
 
+/* The vdso is pages 12 and 13 of the guard, vvar 14 to 17: but for them, nothing of it is to be
+ * had. */
+static void test_special(void **state)
+{
+	struct vm_layout with = layout;
+	const struct {
+		int op;
+		uint64_t start, pages;
+		enum vm_withheld said;
+	} cases[] = {
+		{ VM_OP_MPROTECT, 12, 2, VM_PERMITTED },
+		{ VM_OP_MPROTECT, 13, 1, VM_PERMITTED },
+		{ VM_OP_MPROTECT, 14, 4, VM_PERMITTED },
+		{ VM_OP_MSEAL, 12, 2, VM_PERMITTED },
+		{ VM_OP_MUNMAP, 12, 1, VM_PERMITTED },
+		{ VM_OP_MUNMAP, 15, 3, VM_PERMITTED },
+		{ VM_OP_MUNMAP, 12, 2, VM_WITHHELD_GUARD },
+		{ VM_OP_MUNMAP, 14, 4, VM_WITHHELD_GUARD },
+		{ VM_OP_MUNMAP, 13, 2, VM_WITHHELD_GUARD },
+		{ VM_OP_MPROTECT, 12, 3, VM_WITHHELD_GUARD },
+		{ VM_OP_MPROTECT, 11, 2, VM_WITHHELD_GUARD },
+		{ VM_OP_MSEAL, 17, 2, VM_WITHHELD_GUARD },
+		{ VM_OP_MADVISE, 12, 1, VM_WITHHELD_GUARD },
+		{ VM_OP_MLOCK, 12, 1, VM_WITHHELD_GUARD },
+		{ VM_OP_READ, 12, 1, VM_WITHHELD_GUARD },
+	};
+
+	(void)state;
+	with.vdso = (struct vm_range){ 12 * P, 14 * P };
+	with.vvar = (struct vm_range){ 14 * P, 18 * P };
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct vm_syscall sc = { (uint8_t)cases[i].op,
+					       { cases[i].start * P, cases[i].pages * P } };
+
+		assert_int_equal(vm_call_withheld(&sc, &with, guards, 2), cases[i].said);
+	}
+}
+
 static void test_mremap_source(void **state)
 {
 	(void)state;
@@ -332,6 +370,7 @@ int main(void)
 		cmocka_unit_test(test_mmap),
 		cmocka_unit_test(test_munmap),
 		cmocka_unit_test(test_mprotect_and_mseal),
+		cmocka_unit_test(test_special),
 		cmocka_unit_test(test_mremap_source),
 		cmocka_unit_test(test_mremap_shrink_that_wraps),
 		cmocka_unit_test(test_mremap_destination),

@@ -295,7 +295,8 @@ static void test_errors_in_calls(void **state)
 		     "expected ']' after the offset, found the end of the line");
 	assert_error("munmap p0[]", 1, 11, "expected an offset after '[', found ']'");
 	assert_error("munmap foo", 1, 8,
-		     "expected an address (p0..p127, null, task, brk or a name that an earlier let "
+		     "expected an address (p0..p127, null, task, brk, vdso, vvar or a name that an "
+		     "earlier let "
 		     "gives), found 'foo'");
 	assert_error("munmap p0+1 r", 1, 13,
 		     "expected fail-nth, '=>' or the end of the line, found 'r'");
@@ -331,7 +332,8 @@ static void test_errors_in_calls(void **state)
 	assert_error("munmap p0 fail-nth 65536", 1, 20,
 		     "expected a number 1..65535 after fail-nth, found 65536");
 	assert_error("munmap \x01\xff", 1, 8,
-		     "expected an address (p0..p127, null, task, brk or a name that an earlier let "
+		     "expected an address (p0..p127, null, task, brk, vdso, vvar or a name that an "
+		     "earlier let "
 		     "gives), found '?'");
 	assert_error("munmap p0\nobserve maps\n", 2, 1,
 		     "expected a call (observe is for the first line), found 'observe'");
@@ -364,7 +366,8 @@ static void test_errors_in_names(void **state)
 		     "expected a name of small letters after let, found 'aB'");
 	/* Its own call must not use a name that no earlier let gave. */
 	assert_error("let own = mremap own+1 to 2 0", 1, 18,
-		     "expected an address (p0..p127, null, task, brk or a name that an earlier let "
+		     "expected an address (p0..p127, null, task, brk, vdso, vvar or a name that an "
+		     "earlier let "
 		     "gives), found 'own'");
 	for (unsigned int i = 0; i < 16; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "let n%u = mmap any+1 r\n",
@@ -408,7 +411,8 @@ static void test_errors_in_expectations(void **state)
 	assert_error("expect p0 r w", 1, 13,
 		     "expected words that do not contradict each other, found 'w'");
 	assert_error("expect p0 from zero", 1, 16,
-		     "expected an address (p0..p127, null, task, brk or a name that an earlier let "
+		     "expected an address (p0..p127, null, task, brk, vdso, vvar or a name that an "
+		     "earlier let "
 		     "gives), found 'zero'");
 }
 
@@ -549,7 +553,8 @@ static void test_print_into_little_room(void **state)
 static void test_print_syscall(void **state)
 {
 	const struct vm_layout layout = { 4096,	      2 << 20,	  1 << 30, (1ull << 47) - 4096,
-					  0x10000000, 1ull << 30, 0 };
+					  0x10000000, 1ull << 30, 0,	   { 0 },
+					  { 0 } };
 	const struct {
 		struct vm_syscall sc;
 		const char *arena, *raw;
