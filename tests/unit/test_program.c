@@ -104,6 +104,10 @@ static void test_every_byte_means_something(void **state)
 	/* let on a call that returns no address; slot 0 and unknown bases. */
 	ASSERT_DECODES("munmap null+1\n", 1, 0, 0, 0, 1, 5, 0x80, 0, 1);
 	ASSERT_DECODES("munmap p18+1\n", 1, 0, 0, 0, 1, 0, 0x92, 0, 1);
+	ASSERT_DECODES("munmap p19+1\n", 1, 0, 0, 0, 1, 0, 0x93, 0, 1);
+	ASSERT_DECODES("munmap vdso+1\n", 2, 0, 0, 0, 1, 0, 0x93, 0, 1);
+	ASSERT_DECODES("munmap vvar[2]+1\n", 2, 0, 0, 0, 1, 0, 0x94, 2, 1);
+	ASSERT_DECODES("munmap p21+1\n", 2, 0, 0, 0, 1, 0, 0x95, 0, 1);
 	ASSERT_DECODES("munmap p127+1\n", 1, 0, 0, 0, 1, 0, 0xff, 0, 1);
 	/* fail-nth, and an extension of 2 bytes that is skipped. */
 	ASSERT_DECODES("munmap p1+1 fail-nth 258\n", 1, 0, 0, 0, 1, 0x90, 2, 1, 2, 9, 9, 1, 0, 1);
