@@ -195,6 +195,33 @@ static const char *wrong_nodes(const struct vm_script *s, uint64_t features)
 	return features & VM_HAS_ONE_NODE ? NULL : "machine has other NUMA nodes than node 0";
 }
 
+static bool names_special(const struct vm_script *s)
+{
+	for (unsigned int i = 0; i < s->prog.ncalls; i++) {
+		const struct vm_call *call = &s->prog.call[i];
+		const struct vm_call_desc *desc = vm_call_desc(call->op);
+
+		if (desc->nargs && desc->arg[0].kind == VM_ARG_ADDR &&
+		    (call->arg[0].addr.base == VM_BASE_VDSO ||
+		     call->arg[0].addr.base == VM_BASE_VVAR))
+			return true;
+	}
+	return false;
+}
+
+/* Programs that name the vdso and vvar take them to have 2 and 4 pages, and no seal. */
+static const char *wrong_special(const struct vm_script *s, const struct vm_target_info *info)
+{
+	const struct vm_layout *l = &info->layout;
+
+	if (!names_special(s))
+		return NULL;
+	if (l->vdso.end - l->vdso.start != 2 * l->page_size ||
+	    l->vvar.end - l->vvar.start != 4 * l->page_size)
+		return "vdso and vvar are not there, or have not 2 and 4 pages";
+	return info->features & VM_HAS_SEALED_SYSTEM ? "kernel seals its own mappings" : NULL;
+}
+
 /* Why the program cannot be judged on this target, or NULL. */
 static const char *skip_reason(struct check *c, const struct vm_script *s)
 {
@@ -213,6 +240,7 @@ static const char *skip_reason(struct check *c, const struct vm_script *s)
 		return "allocations cannot be made to fail (CONFIG_FAULT_INJECTION, "
 		       "vmafuzz-executor --whole-machine)";
 	why = wrong_nodes(s, info->features);
+	why = why ? why : wrong_special(s, info);
 	return why ? why : wrong_processor(s, info->features & VM_HAS_PKU);
 }
 
