@@ -230,6 +230,11 @@ static const char *skip_reason(struct check *c, const struct vm_script *s)
 
 	if (vm_preamble_refused(&s->prog, info, c->why_skip, sizeof(c->why_skip)))
 		return c->why_skip;
+	if (s->machine[0] && strcmp(s->machine, info->machine)) {
+		snprintf(c->why_skip, sizeof(c->why_skip), "of %s alone, and this is %s",
+			 s->machine, info->machine);
+		return c->why_skip;
+	}
 	if (!(info->features & VM_HAS_MSEAL) && needs_mseal(s))
 		return "kernel has no mseal";
 	if (info->features & VM_LACKS_MDWE && has_call(s, VM_OP_MDWE))

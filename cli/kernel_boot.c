@@ -155,16 +155,18 @@ static int run(const struct vm_kernel *k, const char *initramfs, uint64_t memory
 	return WIFEXITED(status) && WEXITSTATUS(status) ? CLI_FAILED : CLI_CONFORMS;
 }
 
-/* The executor beside this program, for a guest of the same architecture; NULL: none. */
+/* The executor beside this program, for a guest of this architecture or of arm64; NULL: none. */
 static const char *own_executor(const struct vm_kernel *k, char path[PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 32);
 	const char *native = vm_apt_native();
 
-	if (n <= 0 || !native || is_arm(k) != !strcmp(native, "arm64"))
+	bool same = native && is_arm(k) == !strcmp(native, "arm64");
+
+	if (n <= 0 || !(same || is_arm(k)))
 		return NULL;
 	path[n] = '\0';
-	strcpy(strrchr(path, '/'), "/vmafuzz-executor");
+	strcpy(strrchr(path, '/'), same ? "/vmafuzz-executor" : "/vmafuzz-executor-arm64");
 	return access(path, R_OK) ? NULL : path;
 }
 

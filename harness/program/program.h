@@ -298,7 +298,8 @@ struct vm_state_expect {
 /* A .vma file: the program, and what is only text. */
 struct vm_script {
 	struct vm_program prog;
-	char doc[512];			     /* the first comment block, lines joined by spaces */
+	char doc[512];	  /* the first comment block, lines joined by spaces */
+	char machine[12]; /* `machine x86_64`: of this one alone (uname -m); "": any */
 	uint16_t line[VM_PROGRAM_MAX_CALLS]; /* source line of each call, from 1 */
 	uint8_t nexpect[VM_PROGRAM_MAX_CALLS];
 	struct vm_expect expect[VM_PROGRAM_MAX_CALLS][VM_MAX_EXPECT];

@@ -482,6 +482,11 @@ static bool parse_call(struct vm_parser *p)
 	return parse_tail(p, &d, index);
 }
 
+static bool is_machine_char(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '_';
+}
+
 static bool parse_observe(struct vm_parser *p)
 {
 	if (vm_scan_accept(p, "full"))
@@ -495,6 +500,24 @@ static bool parse_observe(struct vm_parser *p)
 	if (!vm_scan_at_end(p))
 		return vm_scan_expected(p, p->at, "the end of the line");
 	return true;
+}
+
+/* machine WORD: as uname -m says it. */
+static bool parse_machine(struct vm_parser *p)
+{
+	char *machine = p->script->machine;
+	const char *word;
+	size_t len = 0;
+
+	vm_scan_blanks(p);
+	for (word = p->at; p->at < p->end && is_machine_char(*p->at); p->at++)
+		len++;
+	if (!len || len >= sizeof(p->script->machine))
+		return vm_scan_expected(p, word, "a machine such as x86_64, of at most 11 letters");
+	if (machine[0])
+		return vm_scan_fail(p, word, "expected one machine line, found another");
+	memcpy(machine, word, len);
+	return vm_scan_at_end(p) || vm_scan_expected(p, p->at, "the end of the line");
 }
 
 /* One line; `first` says that nothing but comments came before it. */
@@ -512,6 +535,8 @@ static bool parse_line(struct vm_parser *p, bool first)
 	}
 	if (vm_parse_preamble(p, &ok))
 		return ok;
+	if (vm_scan_accept(p, "machine"))
+		return parse_machine(p);
 	if (vm_scan_accept(p, "expect"))
 		return vm_parse_state(p);
 	return parse_call(p);

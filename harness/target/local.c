@@ -14,7 +14,10 @@
 #include "harness/target/command.h"
 
 #define EXECUTOR "vmafuzz-executor"
-#define KEEPER	 "vmafuzz-keeper"
+#define ARM64	 "-arm64"
+#define CROSS_COMPILER                                                                             \
+	"install the Debian packages gcc-aarch64-linux-gnu and libc6-dev-arm64-cross, and "
+#define KEEPER "vmafuzz-keeper"
 
 /* A file in the folder of the running program. */
 static bool beside(char *path, size_t size, const char *file)
@@ -65,8 +68,8 @@ static int find(char path[PATH_MAX], const char *given, const char *file, const 
 	}
 	if (!access(path, X_OK))
 		return 0;
-	snprintf(err, errlen, "target: no %s at %s (%s): build it with ./dev build", what, path,
-		 strerror(errno));
+	snprintf(err, errlen, "target: no %s at %s (%s): %sbuild it with ./dev build", what, path,
+		 strerror(errno), !given && !strcmp(file, EXECUTOR ARM64) ? CROSS_COMPILER : "");
 	return -1;
 }
 
@@ -134,7 +137,7 @@ static bool add_keeper(struct vm_command *c, const char *keeper, const char *exe
 static int build_guest(struct vm_command *c, const char *spec, const char *shown,
 		       const struct vm_target_options *opt, char *err, size_t errlen)
 {
-	const char *arm64 = strstr(spec, ",arch=arm64") ? EXECUTOR "-arm64" : EXECUTOR;
+	const char *arm64 = strstr(spec, ",arch=arm64") ? EXECUTOR ARM64 : EXECUTOR;
 	char keeper[PATH_MAX], executor[PATH_MAX];
 
 	c->what = "the guest";

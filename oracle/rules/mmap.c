@@ -245,10 +245,15 @@ static bool charge(struct vm_rule *r, const struct vm_map_request *q, bool chose
 	return unmapped_first(r, chosen ? NULL : &gap, over, &shmem_commit);
 }
 
+/* Until 6.12 x86 places huge pages in a way of its own (arch/x86/mm/hugetlbpage.c). */
+static bool huge_area_generic(const struct vm_rule *r)
+{
+	return r->p->huge_area_generic || !vm_is_x86(r);
+}
+
 static bool low_only(const struct vm_rule *r, const struct vm_map_request *q)
 {
-	return q->flags & X86_32BIT && (!q->huge || r->p->huge_area_generic) &&
-	       !strcmp(r->info->machine, "x86_64");
+	return q->flags & X86_32BIT && (!q->huge || huge_area_generic(r)) && vm_is_x86(r);
 }
 
 /* As vm_hint_taken() and vm_no_room(), for MAP_32BIT: arch_get_unmapped_area(). */
@@ -403,10 +408,10 @@ static bool hint_is_page_0(struct vm_rule *r, const struct vm_map_request *q, ui
 	uint64_t size = huge_bytes(q);
 	bool asked = *hint;
 
-	if (r->p->huge_area_generic)
+	if (huge_area_generic(r))
 		*hint += size - 1;
 	*hint &= ~(size - 1);
-	return asked && !*hint && !r->p->huge_area_generic &&
+	return asked && !*hint && !huge_area_generic(r) &&
 	       vm_state_clear(r->s, 0, q->len, vm_stack_gap(r)) == VM_YES &&
 	       vm_fails(r, vm_below_min_addr(r, 0), EPERM, &min_addr);
 }

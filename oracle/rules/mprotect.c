@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 
 #define PROT_SEM_BIT 8u
+#define PROT_BTI_BIT 0x10u /* arch/arm64/include/asm/mman.h arch_validate_prot() */
+#define PROT_MTE_BIT 0x20u
 #define VM_NO_KEY    UINT32_MAX /* -1 */
 
 static const struct vm_cause both_grow = { .text = "PROT_GROWSDOWN and PROT_GROWSUP",
@@ -256,6 +258,8 @@ void vm_rule_mprotect(struct vm_rule *r)
 	uint64_t grows = r->sc->arg[2] & (PROT_GROWSDOWN | PROT_GROWSUP);
 	uint64_t prot = r->sc->arg[2] & ~grows;
 	const uint64_t known = PROT_READ | PROT_WRITE | PROT_EXEC | PROT_SEM_BIT;
+	/* of the processor alone, which is not asked */
+	const uint64_t perhaps = vm_is_arm64(r) ? PROT_BTI_BIT | PROT_MTE_BIT : 0;
 
 	if (vm_fails(r, vm_is(grows == (PROT_GROWSDOWN | PROT_GROWSUP)), EINVAL, &both_grow) ||
 	    vm_fails(r, vm_is(vm_unaligned(r, start)), EINVAL, &unaligned))
@@ -265,7 +269,8 @@ void vm_rule_mprotect(struct vm_rule *r)
 		return;
 	}
 	if (vm_stops(r, vm_is(end <= start), ENOMEM, &wraps) ||
-	    vm_fails(r, vm_is(prot & ~known), EINVAL, &bad_prot) ||
+	    vm_fails(r, vm_is(prot & ~(known | perhaps)), EINVAL, &bad_prot) ||
+	    vm_fails(r, prot & perhaps ? VM_MAYBE : VM_NO, EINVAL, &bad_prot) ||
 	    vm_fails(r, vm_is(key_missing(r)), EINVAL, &no_key))
 		return;
 	if (grows == PROT_GROWSDOWN) {

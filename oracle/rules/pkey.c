@@ -22,10 +22,13 @@ void vm_rule_pkey_alloc(struct vm_rule *r)
 {
 	const struct vm_keys *k = &r->s->process.keys;
 	unsigned int key = vm_key_free(k);
+	const uint64_t known = VM_KEY_NO_ACCESS | VM_KEY_NO_WRITE, rights = r->sc->arg[1];
+	/* PKEY_DISABLE_EXECUTE and _READ: arch/arm64/include/uapi/asm/mman.h, from 6.12 on */
+	const uint64_t perhaps = vm_is_arm64(r) ? 0xc : 0;
 
 	if (vm_fails(r, vm_is(r->sc->arg[0]), EINVAL, &flags) ||
-	    vm_fails(r, vm_is(r->sc->arg[1] & ~(uint64_t)(VM_KEY_NO_ACCESS | VM_KEY_NO_WRITE)),
-		     EINVAL, &bad_rights) ||
+	    vm_fails(r, vm_is(rights & ~(known | perhaps)), EINVAL, &bad_rights) ||
+	    vm_fails(r, rights & perhaps ? VM_MAYBE : VM_NO, EINVAL, &bad_rights) ||
 	    vm_stops(r, vm_is(!vm_keys_exist(k)), ENOSPC, &no_keys) ||
 	    vm_stops(r, vm_is(key == VM_KEYS), ENOSPC, &all_taken))
 		return;

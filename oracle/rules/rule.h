@@ -6,6 +6,8 @@
 #ifndef VM_RULE_H
 #define VM_RULE_H
 
+#include <string.h>
+
 #include "harness/trace/trace.h"
 #include "oracle/profiles/profile.h"
 #include "oracle/state/effect.h"
@@ -178,6 +180,17 @@ bool vm_is_special(const struct vm_rule *r, uint64_t addr);
  */
 bool vm_gather_fails(struct vm_rule *r, uint64_t start, uint64_t end, const struct vm_cause *sealed,
 		     const struct vm_cause *in_huge_page);
+
+/* The architecture, where the calls differ by it. */
+static inline bool vm_is_x86(const struct vm_rule *r)
+{
+	return !strcmp(r->info->machine, "x86_64");
+}
+
+static inline bool vm_is_arm64(const struct vm_rule *r)
+{
+	return !strcmp(r->info->machine, "aarch64");
+}
 
 /* May there be huge pages to be had (MAP_HUGETLB)? MAYBE or NO: the pool is everybody's. */
 enum vm_tri vm_huge_to_be_had(const struct vm_rule *r);

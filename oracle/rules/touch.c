@@ -74,7 +74,7 @@ static void faults(struct vm_rule *r, enum vm_tri cond, int64_t done, int signo,
 /* May this touch be made in an area, whatever its key says? Any right lets x86 read. */
 static enum vm_tri allowed(const struct vm_rule *r, const struct vm_area *a)
 {
-	bool x86 = !strcmp(r->info->machine, "x86_64");
+	bool x86 = vm_is_x86(r);
 
 	if (r->sc->op != VM_OP_READ)
 		return vm_is(a->prot & VM_MODE_W);

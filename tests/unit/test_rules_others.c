@@ -206,7 +206,14 @@ static void test_touch_elsewhere(void **state)
 	BOTH_SAY(b, "read p3+1", "= 1");
 	BOTH_SAY(b, "write p0+1", "SIGSEGV/2 after 0 (protection does not allow it)");
 	BOTH_SAY(b, "write p3+1", "SIGSEGV/2 after 0 (protection does not allow it)");
+	BOTH_SAY(b, "mprotect p0+1 r|0x10", "EINVAL (unknown protection bits)");
 	strcpy(b->info.machine, "aarch64");
+	BOTH_SAY(b, "mprotect p0+1 r|0x10",
+		 "EINVAL (unknown protection bits); = 0 {protect p0+1 r} documented");
+	BOTH_SAY(b, "mprotect p0+1 r|0x50", "EINVAL (unknown protection bits)");
+	BOTH_SAY(b, "pkey_alloc 0 0x4",
+		 "EINVAL (unknown rights); ENOSPC (the processor has no protection keys)");
+	BOTH_SAY(b, "pkey_alloc 0 0x10", "EINVAL (unknown rights)");
 	BOTH_SAY(b, "read p1+1", "= 1");
 	BOTH_SAY(b, "read p2+1", "SIGSEGV/2 after 0 (protection does not allow it)");
 	BOTH_SAY(b, "read p0+1", "SIGSEGV/-1 after 0 (protection does not allow it); = 1");

@@ -199,6 +199,7 @@ static void test_what_is_only_text(void **state)
 	      "read p2 => SIGSEGV\nmmap p3 r fill => withheld,note,changed\n"
 	      "munmap p4 => <=6.12: EFAULT; >6.12: EINVAL\n");
 	assert_string_equal(script.doc, "Doc of two lines");
+	assert_string_equal(script.machine, "");
 	assert_int_equal(script.prog.ncalls, 6);
 	assert_int_equal(script.expect[5][0].profile_is, VM_PROFILE_UPTO);
 	assert_int_equal(script.expect[5][1].profile_is, VM_PROFILE_ABOVE);
@@ -335,6 +336,14 @@ static void test_errors_in_calls(void **state)
 		     "expected an address (p0..p127, null, task, brk, vdso, vvar or a name that an "
 		     "earlier let "
 		     "gives), found '?'");
+	parse("observe maps\nmachine x86_64 # alone\nmunmap p0\n");
+	assert_string_equal(script.machine, "x86_64");
+	assert_int_equal(script.prog.ncalls, 1);
+	assert_error("machine\n", 1, 8,
+		     "expected a machine such as x86_64, of at most 11 letters, found the end of "
+		     "the line");
+	assert_error("machine x86_64\nmachine aarch64\n", 2, 9,
+		     "expected one machine line, found another");
 	assert_error("munmap p0\nobserve maps\n", 2, 1,
 		     "expected a call (observe is for the first line), found 'observe'");
 	assert_error("observe all", 1, 9, "expected full, maps or end after observe, found 'all'");
