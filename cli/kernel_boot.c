@@ -160,7 +160,6 @@ static const char *own_executor(const struct vm_kernel *k, char path[PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 32);
 	const char *native = vm_apt_native();
-
 	bool same = native && is_arm(k) == !strcmp(native, "arm64");
 
 	if (n <= 0 || !(same || is_arm(k)))

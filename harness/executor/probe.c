@@ -199,37 +199,33 @@ static int ignores_rlimit_data(struct vm_executor *ex)
 	return setrlimit(RLIMIT_DATA, &limit) || !map_pages(ex, 1);
 }
 
-/* Map huge pages of the size code, without asking for any; the length that came of it, or 0. */
-static uint64_t map_huge(const struct vm_executor *ex, uint64_t code)
+/* Are huge pages of the size code so many bytes? None are asked for. */
+static bool maps_huge(const struct vm_executor *ex, uint64_t code, uint64_t size)
 {
 	const struct vm_layout *l = &ex->info.layout;
-	void *want = (void *)(uintptr_t)l->arena_base;
+	char *want = (char *)(uintptr_t)l->arena_base;
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_HUGETLB | MAP_NORESERVE |
 		    (int)(code << 26);
 	unsigned char vector[1];
 
-	if (mmap(want, l->page_size, PROT_NONE, flags, -1, 0) == MAP_FAILED)
-		return 0;
-	if (mincore((char *)want + l->pud_size - l->page_size, l->page_size, vector) == 0)
-		return l->pud_size;
-	return mincore((char *)want + l->pmd_size - l->page_size, l->page_size, vector)
-		       ? 1
-		       : l->pmd_size;
+	return mmap(want, l->page_size, PROT_NONE, flags, -1, 0) != MAP_FAILED &&
+	       mincore(want + size - l->page_size, l->page_size, vector) == 0 &&
+	       mincore(want + size, l->page_size, vector) != 0;
 }
 
 static int has_huge_default(struct vm_executor *ex)
 {
-	return map_huge(ex, 0) != 2ul << 20;
+	return !maps_huge(ex, 0, ex->info.layout.pmd_size);
 }
 
 static int has_huge_2mb(struct vm_executor *ex)
 {
-	return map_huge(ex, 21) != 2ul << 20;
+	return !maps_huge(ex, 21, 2ul << 20);
 }
 
 static int has_huge_1gb(struct vm_executor *ex)
 {
-	return map_huge(ex, 30) != 1ul << 30;
+	return !maps_huge(ex, 30, 1ul << 30);
 }
 
 /* No number that can be read says that there are none, nor can be made when asked for. */

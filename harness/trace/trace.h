@@ -55,7 +55,7 @@
 /* Huge pages (MAP_HUGETLB): which sizes there are, not how many pages. */
 #define VM_HAS_HUGE_2MB	    (1ull << 29)
 #define VM_HAS_HUGE_1GB	    (1ull << 30)
-#define VM_HAS_HUGE_DEFAULT (1ull << 31) /* the default size is 2 MiB */
+#define VM_HAS_HUGE_DEFAULT (1ull << 31) /* the default size is PMD_SIZE */
 #define VM_HAS_HUGE_POOL    (1ull << 32) /* ... and there may be some */
 
 #define VM_PROBED_BEHAVIOUR (1ull << 16) /* the bits below mean something */

@@ -454,8 +454,11 @@ void vm_rule_map(struct vm_rule *r, struct vm_map_request *q)
 static uint8_t huge_log(const struct vm_rule *r, const struct vm_map_request *q)
 {
 	uint64_t features = r->info->features, code = VM_MAP_HUGE_CODE(q->flags);
+	uint8_t pmd = (uint8_t)__builtin_ctzll(r->info->layout.pmd_size);
 
-	if ((!code && features & VM_HAS_HUGE_DEFAULT) || (code == 21 && features & VM_HAS_HUGE_2MB))
+	if ((!code || code == pmd) && features & VM_HAS_HUGE_DEFAULT)
+		return pmd;
+	if (code == 21 && features & VM_HAS_HUGE_2MB)
 		return 21;
 	return code == 30 && features & VM_HAS_HUGE_1GB ? 30 : 0;
 }
