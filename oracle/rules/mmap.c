@@ -488,8 +488,13 @@ void vm_rule_mmap(struct vm_rule *r)
 		   (q.flags & MAP_TYPE_BITS) == MAP_SHARED_VALIDATE_BITS;
 	if (vm_fails(r, vm_is(vm_unaligned(r, q.offset)), EINVAL, &bad_offset) ||
 	    vm_fails(r, vm_is(no_descriptor), EBADF, &no_file) ||
-	    vm_stops(r, vm_is(of_huge && q.object), EINVAL, &not_huge_file) ||
-	    vm_stops(r, vm_is(of_huge && !no_descriptor && !q.huge), EINVAL, &huge_size) ||
+	    vm_stops(r, vm_is(of_huge && q.object), EINVAL, &not_huge_file))
+		return;
+	if (of_huge && !no_descriptor && !q.huge && VM_MAP_HUGE_CODE(q.flags) && vm_is_arm64(r)) {
+		vm_silent(r, "huge pages of a size that may be arm64's");
+		return;
+	}
+	if (vm_stops(r, vm_is(of_huge && !no_descriptor && !q.huge), EINVAL, &huge_size) ||
 	    vm_stops(r, vm_is(!arg[1]), EINVAL, &zero_len) ||
 	    vm_stops(r, vm_is(!q.len), q.huge ? EINVAL : ENOMEM, &len_wraps) ||
 	    vm_fails(r, vm_is(q.offset / r->info->layout.page_size + pages < pages), EOVERFLOW,
