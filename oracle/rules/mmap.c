@@ -463,6 +463,14 @@ static uint8_t huge_log(const struct vm_rule *r, const struct vm_map_request *q)
 	return code == 30 && features & VM_HAS_HUGE_1GB ? 30 : 0;
 }
 
+/* 64 KiB, 32 and 512 MiB, 16 GiB, by the size of pages: Documentation/arch/arm64/hugetlbpage.rst */
+static bool perhaps_arm64(const struct vm_rule *r, uint64_t code)
+{
+	const uint64_t logs = 1ull << 16 | 1ull << 25 | 1ull << 29 | 1ull << 34;
+
+	return vm_is_arm64(r) && logs >> code & 1;
+}
+
 void vm_rule_mmap(struct vm_rule *r)
 {
 	const uint64_t *arg = r->sc->arg;
@@ -490,7 +498,7 @@ void vm_rule_mmap(struct vm_rule *r)
 	    vm_fails(r, vm_is(no_descriptor), EBADF, &no_file) ||
 	    vm_stops(r, vm_is(of_huge && q.object), EINVAL, &not_huge_file))
 		return;
-	if (of_huge && !no_descriptor && !q.huge && VM_MAP_HUGE_CODE(q.flags) && vm_is_arm64(r)) {
+	if (of_huge && !no_descriptor && !q.huge && perhaps_arm64(r, VM_MAP_HUGE_CODE(q.flags))) {
 		vm_silent(r, "huge pages of a size that may be arm64's");
 		return;
 	}
