@@ -13,7 +13,7 @@ skip() {
 
 # newest_image CACHE
 newest_image() {
-	find "$1/kernels" -path '*/debian-6.12*' ! -path '*arm64*' -name 'vmlinuz*' -size +1M 2>/dev/null |
+	{ find "$1/kernels" -path '*/debian-6.12*' ! -path '*arm64*' -name 'vmlinuz*' -size +1M 2>/dev/null || true; } |
 		sort -V | tail -n 1
 }
 

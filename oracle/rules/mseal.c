@@ -69,9 +69,10 @@ static bool cannot_split(struct vm_rule *r, uint64_t start, uint64_t end)
 		if (begins)
 			break;
 		if (a->begins == VM_MAYBE)
-			vm_fails(r, VM_MAYBE, EINVAL, cause);
+			vm_fails_split(r, VM_MAYBE, EINVAL, cause, start, start);
 	}
-	if (vm_fails(r, last->sealed == VM_NO ? cut : VM_MAYBE, EINVAL, cause))
+	/* it is split where the range begins before it cannot be where that ends */
+	if (vm_fails_split(r, last->sealed == VM_NO ? cut : VM_MAYBE, EINVAL, cause, start, start))
 		return true;
 	r->done.n = 0;
 	return false;

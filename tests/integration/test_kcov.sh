@@ -23,7 +23,7 @@ fail() {
 
 [ -x "$build/vmafuzz-keeper" ] || skip "vmafuzz-keeper is not built"
 command -v qemu-system-x86_64 >/dev/null || skip "there is no qemu-system-x86_64 (qemu-system-x86)"
-kernel=${VMAFUZZ_KCOV_KERNEL:-$(find "$cache"/kernels -maxdepth 1 -name 'fuzz-*' 2>/dev/null | sort -V | tail -n 1)}
+kernel=${VMAFUZZ_KCOV_KERNEL:-$({ find "$cache"/kernels -maxdepth 1 -name 'fuzz-*' 2>/dev/null || true; } | sort -V | tail -n 1)}
 [ -n "$kernel" ] || skip "no kernel with kcov: run vmafuzz kernel build debian:6.12 --preset fuzz, or set VMAFUZZ_KCOV_KERNEL"
 for file in bzImage vmlinux; do
 	[ -r "$kernel/$file" ] || skip "$kernel has no $file"

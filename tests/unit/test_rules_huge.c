@@ -81,7 +81,7 @@ static void test_parts(void **state)
 	BOTH_SAY(b, "mprotect p1+511 r", SPLIT);
 	BOTH_SAY(b, "mprotect p1+511 rw", "= 0 {protect p1+511 rw} documented");
 	BOTH_SAY(b, "mprotect p0+512 r", "= 0 {protect p0+512 r} documented");
-	BOTH_SAY(b, "mseal p0+1", SPLIT);
+	BOTH_SAY(b, "mseal p0+1", SPLIT " {split p0+0}");
 	BOTH_SAY(b, "mseal p0[512]+512", "= 0 {seal p512+512}");
 	BOTH_SAY(b, "madvise p0+1 random", SPLIT " {split p0+0} documented");
 	BOTH_SAY(b, "madvise p0+1 normal", "= 0 {flags p0+1} documented");

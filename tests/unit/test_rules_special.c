@@ -57,7 +57,7 @@ static void test_mseal(void **state)
 	struct bench *b = open_bench();
 
 	(void)state;
-	BOTH_SAY(b, "mseal p0+1", SPLIT);
+	BOTH_SAY(b, "mseal p0+1", SPLIT " {split p0+0}");
 	BOTH_SAY(b, "mseal p3+3", SPLIT);
 	BOTH_SAY(b, "mseal p2+4", "= 0 {seal p2+4}");
 	b->state.area[1].sealed = VM_YES;
