@@ -44,6 +44,14 @@ static void run_out(struct vm_rule *r, uint64_t start, uint64_t end)
 	r->what = NULL;
 }
 
+/* At its end. Where the range begins in the same VMA, that was split there before. */
+static bool refused(struct vm_rule *r, enum vm_tri cut, const struct vm_cause *cause,
+		    uint64_t start)
+{
+	return r->done.n ? vm_fails(r, cut, EINVAL, cause)
+			 : vm_fails_split(r, cut, EINVAL, cause, start, start);
+}
+
 /* Only what is not sealed yet is split; VMAs in front of one that cannot be stay sealed. */
 static bool cannot_split(struct vm_rule *r, uint64_t start, uint64_t end)
 {
@@ -69,10 +77,9 @@ static bool cannot_split(struct vm_rule *r, uint64_t start, uint64_t end)
 		if (begins)
 			break;
 		if (a->begins == VM_MAYBE)
-			vm_fails_split(r, VM_MAYBE, EINVAL, cause, start, start);
+			refused(r, VM_MAYBE, cause, start);
 	}
-	/* it is split where the range begins before it cannot be where that ends */
-	if (vm_fails_split(r, last->sealed == VM_NO ? cut : VM_MAYBE, EINVAL, cause, start, start))
+	if (refused(r, last->sealed == VM_NO ? cut : VM_MAYBE, cause, start))
 		return true;
 	r->done.n = 0;
 	return false;
