@@ -328,7 +328,9 @@ void vm_state_doubt_locks(struct vm_state *s, bool observed)
 		const struct vm_area *b = &s->area[i - 1];
 		struct vm_area *a = &s->area[i];
 
-		if (a->begins == VM_YES && b->end == a->start && !differ(b, a) && !apart(b, a))
+		/* special mappings never were one */
+		if (a->begins == VM_YES && b->end == a->start && a->own != VM_OWN_SPECIAL &&
+		    !differ(b, a) && !apart(b, a))
 			a->begins = VM_MAYBE;
 	}
 }

@@ -234,6 +234,10 @@ static void test_doubt_locks(void **state)
 	assert_true(s.locks.doubted);
 	assert_int_equal(s.area[0].flags_maybe, VM_LOCK_FLAGS);
 	assert_int_equal(s.area[1].begins, VM_YES);
+	/* special mappings are apart, whatever is locked */
+	given("p0+1 rw lo o0@0 | p1+1 rw special o1@0");
+	vm_state_doubt_locks(&s, false);
+	assert_int_equal(s.area[1].begins, VM_YES);
 }
 
 static void test_too_many_areas(void **state)
