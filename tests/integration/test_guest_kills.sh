@@ -82,6 +82,8 @@ ours() {
 	left | sed -n "s/^\([0-9]*\) (.*$1.*/\1/p" | head -n 1
 }
 
+is_there() { [ -n "$(ours "$1")" ]; }
+
 # Whole findings; what was in flight at a kill may still be pending.
 findings_are_whole() {
 	local folder file
@@ -125,13 +127,15 @@ for engine in $engines; do
 	name=$engine
 	campaign "$name" "$engine" || continue
 	for victim in "qemu-system" "vmafuzz-keeper" "$process"; do
+		# The engine may be just starting again after the kill before.
+		until_so "$name: a $victim" 300 is_there "$victim" || continue
 		target=$(ours "$victim")
 		# A forked engine has the supervisor's command line: the one with another pid.
 		[ "$target" != $pid ] || target=$(pgrep -P $pid -f "$victim" | grep -v keeper | head -n 1)
 		[ -n "$target" ] || { fail "$name: there is no $victim to kill"; continue; }
 		kill -KILL "$target"
 		goes_on "$name"
-		until_so "$name: guest after $victim" 300 test -n "$(ours qemu-system)"
+		until_so "$name: guest after $victim" 300 is_there qemu-system
 	done
 	[ "$(ours qemu-system | wc -l)" = 1 ] || fail "$name: not one guest"
 	end_campaign "$name"
