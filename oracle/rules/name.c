@@ -31,8 +31,11 @@ static enum vm_tri of_file(const struct vm_rule *r, const struct vm_area *a)
 {
 	const struct vm_objects *o = r->objects;
 
-	if (a->attach)
+	/* huge pages are of a file of hugetlbfs, also where they are private */
+	if (a->attach || vm_area_huge(a) == VM_YES)
 		return VM_YES;
+	if (vm_area_huge(a) == VM_MAYBE)
+		return VM_MAYBE;
 	if ((!a->shared && a->anon == VM_NO_OBJECT) || a->object == o->named[VM_OBJECT_M0] ||
 	    a->object == o->named[VM_OBJECT_M1])
 		return VM_NO;
