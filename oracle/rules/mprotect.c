@@ -150,6 +150,7 @@ static void protect_up_to(struct vm_rule *r, struct vm_step *step, uint64_t end)
 {
 	step->end = end;
 	r->done.n = r->nkept;
+	r->what = NULL;
 	if (step->start < end) {
 		r->done.step[r->done.n++] = *step;
 		r->what = "partly applied";
@@ -169,14 +170,21 @@ static enum vm_tri may_not(const struct vm_area *a, uint64_t prot)
 }
 
 /* A VMA that has these rights already is not split. */
-static bool cannot_split(struct vm_rule *r, const struct vm_area *a, uint64_t start, uint64_t end)
+static bool cannot_split(struct vm_rule *r, const struct vm_area *a, uint64_t start, uint64_t end,
+			 bool sure)
 {
+	enum vm_tri head = vm_state_in_huge_page(r->s, start);
+	enum vm_tri tail = vm_state_in_huge_page(r->s, end);
 	const struct vm_cause *cause = vm_is_special(r, start) ? &in_special : &in_huge_page;
 
+	if (!sure) {
+		head = head == VM_NO ? VM_NO : VM_MAYBE;
+		tail = tail == VM_NO ? VM_NO : VM_MAYBE;
+	}
 	if (a->prot == vm_mode_of_prot(r->sc->arg[2]))
 		return false;
-	return vm_fails(r, vm_state_in_huge_page(r->s, start), EINVAL, cause) ||
-	       vm_fails_split(r, vm_state_in_huge_page(r->s, end), EINVAL, cause, start, start);
+	return vm_fails(r, head, EINVAL, cause) ||
+	       vm_fails_split(r, tail, EINVAL, cause, start, start);
 }
 
 /*
@@ -189,7 +197,7 @@ static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 	struct growth g = { .mapped = vm_state_sizes(s, 0, UINT64_MAX) };
 	uint8_t now = vm_mode_of_prot(r->sc->arg[2]);
 	struct vm_step step = protect_step(r, start);
-	uint64_t at = start;
+	uint64_t at = start, begin = start, upto; /* begin: of the last VMA that certainly begins */
 
 	r->licence = VM_DOCUMENTED;
 	for (uint32_t i = vm_state_from(s, start), next; at < end; i = next) {
@@ -204,9 +212,17 @@ static void protect_each(struct vm_rule *r, uint64_t start, uint64_t end)
 		    (vm_fails(r, data_fails(r, &g, i, next, at, end), ENOMEM, &rlimit) ||
 		     vm_fails(r, charge_fails(r, i, next, at, end), ENOMEM, &commit)))
 			return;
-		if (vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count) ||
-		    cannot_split(r, &s->area[i], at,
-				 s->area[next - 1].end < end ? s->area[next - 1].end : end))
+		upto = s->area[next - 1].end < end ? s->area[next - 1].end : end;
+		if (s->area[i].begins == VM_YES || at == start)
+			begin = at;
+		if (vm_fails(r, vm_over_map_count(r), ENOMEM, &map_count))
+			return;
+		if (begin < at) { /* it may be one VMA from there on: then nothing of it is done */
+			protect_up_to(r, &step, begin);
+			cannot_split(r, &s->area[i], at, upto, false);
+			protect_up_to(r, &step, at);
+		}
+		if (cannot_split(r, &s->area[i], at, upto, true))
 			return;
 		at = s->area[next - 1].end;
 		protect_up_to(r, &step, at < end ? at : end);
