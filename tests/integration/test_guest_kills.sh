@@ -115,6 +115,7 @@ goes_on() {
 
 # The engine's own process differs by engine.
 engines=random
+killed=0 # engines
 [ ! -x "$build/vmafuzz-libfuzzer" ] || engines="libfuzzer random"
 
 for engine in $engines; do
@@ -132,8 +133,12 @@ for engine in $engines; do
 		target=$(ours "$victim")
 		# A forked engine has the supervisor's command line: the one with another pid.
 		[ "$target" != $pid ] || target=$(pgrep -P $pid -f "$victim" | grep -v keeper | head -n 1)
-		# an engine that is just starting again is not to be had
-		[ -n "$target" ] || { echo "$name: no $victim to kill at the moment"; continue; }
+		# An engine that is just starting again is not to be had; one of them has to be.
+		if [ -z "$target" ]; then
+			[ "$victim" = "$process" ] || fail "$name: there is no $victim to kill"
+			continue
+		fi
+		[ "$victim" != "$process" ] || killed=$((killed + 1))
 		kill -KILL "$target"
 		goes_on "$name"
 		until_so "$name: guest after $victim" 300 is_there qemu-system
@@ -142,6 +147,8 @@ for engine in $engines; do
 	end_campaign "$name"
 	grep -q "the guest ended" "$work/$name.txt" "$work/$name/log" || fail "$name: the end of QEMU is not told"
 done
+
+[ "$killed" -gt 0 ] || fail "no engine was killed"
 
 # The head itself: everything goes, and the next run in the folder takes up what was there.
 name=head
